@@ -121,7 +121,7 @@ export interface LeaseAuthorityBinding {
   /** Registers a lease for a token. When the token or the lease ends, Grove calls the target to revoke the secret. */
   register(lease: NewLease): Promise<LeaseAnswer>;
   lookup(leaseId: string): Promise<LeaseAnswer>;
-  /** `increment` in seconds; 0 or absent: as granted last. */
+  /** `increment` in seconds; 0 or absent: the TTL that was granted last. */
   renew(leaseId: string, increment?: number): Promise<LeaseAnswer>;
   /** Revokes a lease and waits for its target. */
   revoke(leaseId: string): Promise<LeaseRevocation>;

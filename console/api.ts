@@ -19,11 +19,11 @@ export interface Envelope<T> {
     readonly token: string;
     readonly ttl: number;
     readonly creation_time: string;
-    /** The accessor of what is wrapped, if it has one. */
+    /** The accessor of the wrapped token; absent for other answers. */
     readonly wrapped_accessor?: string;
   } | null;
   readonly warnings?: readonly string[] | null;
-  /** Of lists of teams: the number of the page, and of all pages. */
+  /** Pagination of the lists of teams: the number of this page and of all pages. */
   readonly meta?: unknown;
 }
 
@@ -35,7 +35,7 @@ export interface CallOptions {
   readonly method?: "GET" | "POST" | "PATCH" | "DELETE";
   /** Content type of the body, where it is not the API's default. */
   readonly contentType?: string;
-  /** Ends the call when its page is left. */
+  /** Aborts the call when the user leaves the page. */
   readonly signal?: AbortSignal;
 }
 
@@ -56,14 +56,14 @@ export class Api {
     return answer.ok ? done(answer.value.data) : answer;
   }
 
-  /** The names of a list; none for a 404, the answer for what can't have any. */
+  /** The names of a list; empty for a 404, which the API answers for an empty list. */
   async list(path: string): Promise<Answer<readonly string[]>> {
     const answer = await this.read<{ readonly keys: readonly string[] }>(path, { list: true });
     if (!answer.ok) return answer.problem.status === 404 ? done([]) : answer;
     return done(answer.value.keys);
   }
 
-  /** @param path below `/v1/`, or with a slash before it the whole one; its parts are encoded by the caller */
+  /** @param path below `/v1/`, or an absolute path with a leading slash; its parts are encoded by the caller */
   async call<T>(path: string, options: CallOptions = {}): Promise<Answer<Envelope<T>>> {
     const answer = await this.#send(path, options);
     if (!answer.ok) return answer;
@@ -90,7 +90,7 @@ export class Api {
     const address = `${path.startsWith("/") ? path : `/v1/${path}`}${queryOf(query)}`;
     if (hasToken(address)) return notSent(NO_TOKEN_IN_ADDRESS);
     const headers: Record<string, string> = this.#token === "" ? {} : { "X-Vault-Token": this.#token };
-    // A list without names is no fault: the browser would log a 404 as one.
+    // Without this header an empty list is a 404, which the browser would log as an error.
     if (query.list === true) headers.Prefer = "empty-list";
     if (contentType !== undefined) headers["Content-Type"] = contentType;
     if (wrapSeconds !== undefined) headers["X-Vault-Wrap-TTL"] = String(wrapSeconds);
@@ -140,7 +140,7 @@ export class Api {
   }
 }
 
-/** Addresses are kept by histories, proxies and logs. */
+/** Browser histories, proxies and logs keep URLs. */
 export const NO_TOKEN_IN_ADDRESS =
   "This looks like a token, and it would have been in an address: nothing was sent. The search (Ctrl K) says what it is.";
 

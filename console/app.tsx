@@ -47,14 +47,14 @@ export function App() {
 
 function Shell() {
   const session = useSession();
-  // Before the place is read, so that no refused page is loaded.
+  // Runs before the place is read, so that a page without rights is never loaded.
   useState(() => beginWhereAllowed(session));
   const place = usePlace();
   const parts = partsOf(place);
   const page = parts[0] ?? "";
   // On a narrow screen the links are behind a button.
   const [open, setOpen] = useState(false);
-  // The sign-in form had the focus.
+  // The focus was in the sign-in form, which is gone.
   useEffect(beginAtTop, []);
   useEffect(() => setOpen(false), [place]);
   return (
@@ -94,13 +94,13 @@ function Shell() {
   );
 }
 
-/** What the button to the pages says: the current one. */
+/** The label of the button that opens the navigation: the current page. */
 const labelOf = (page: string): string =>
   NAV.flatMap(({ items }) => items).find(({ name }) => name === page)?.label ?? "Pages";
 
 function beginWhereAllowed(session: Session): void {
   const { pathname, search } = window.location;
-  // The sign-in page of the reference, which links may lead to, and what it is asked for.
+  // Links may lead to the sign-in page of the reference: a path below `vault/`, or the parameter `with`.
   const isSignIn = pathname.startsWith(href(["vault", ""])) || new URLSearchParams(search).has("with");
   const first = firstPage(session);
   if (isSignIn || (pathname === href([]) && first !== "")) go(href(first === "" ? [] : [first]), "replace");
@@ -109,7 +109,7 @@ function beginWhereAllowed(session: Session): void {
 function pageAt([name = "", item = "", below = ""]: readonly string[], { query }: Place): ComponentChildren {
   switch (name) {
     case "":
-      // From the forest into a method the map stays loaded.
+      // The key is the token alone, so the map stays loaded when a method is opened.
       return <ForestPage key={query.get("token") ?? ""} query={query} />;
     case "tokens":
       return item === "" ? <TokensPage query={query} /> : <TokenPage key={item} accessor={item} />;
@@ -201,7 +201,7 @@ function Who({ session }: { readonly session: Session }) {
           {seconds === null ? "never ends" : `ends in ${duration(seconds)}`}
         </span>
       </a>
-      {/* The next person who signs in here does not land on this one's page. */}
+      {/* Back to the first page, so that the next user does not land on this user's page. */}
       <SignOut session={session} onDone={() => go(href([]))} />
     </div>
   );

@@ -1,6 +1,6 @@
 import { type AskServer, BatchedReads } from "./batched-reads.ts";
 
-/** How long an answer is used (ms): policies may change during a session. */
+/** How long an answer is cached (ms): policies may change during a session. */
 const FRESH_MS = 30_000;
 
 /** The capabilities of a token by path. */

@@ -1,8 +1,8 @@
 import { BatchedReads } from "./batched-reads.ts";
 
-/** How long a name is used (ms), also that none can be read. */
+/** How long a name is cached (ms), also the absence of a name. */
 const FRESH_MS = 60_000;
-/** Most entities that one call is about, and most calls at once. */
+/** Most entities in one request, and most requests in parallel. */
 const MOST_OF_CALL = 100;
 const MOST_CALLS = 5;
 
@@ -12,7 +12,7 @@ const GENERATED = /^entity_[0-9a-f]+/;
 /** True for a name that says nothing to people. */
 export const isGenerated = (name: string): boolean => GENERATED.test(name);
 
-/** What is needed of an entity, as a list or the entity itself has it. */
+/** The fields of an entity that its name is made of. */
 interface NamedEntity {
   readonly name: string;
   readonly aliases: readonly {
@@ -22,8 +22,8 @@ interface NamedEntity {
 }
 
 /**
- * How people call an entity: the name that it was given, or else what its logins call it: a `name` that they copied
- * into the metadata, as a provider's `sub` is no name, or that of an alias.
+ * The name of an entity for people. If its own name was generated, this is the metadata field `name` of an alias, or
+ * else the name of an alias: the `name` comes first because the alias of an OIDC login is its `sub`.
  */
 export function entityName({ name, aliases }: NamedEntity): string {
   if (!isGenerated(name)) return name;
@@ -31,14 +31,14 @@ export function entityName({ name, aliases }: NamedEntity): string {
   return said ?? name;
 }
 
-/** Names by id or accessor; "" for one that is gone, or that the token may not read. */
+/** Names by id or accessor; "" when the record is gone, or may not be read. */
 export type Names = BatchedReads<string>;
 
-/** Names that are read by `ask`; what it leaves out, or may not read, has none. */
+/** A cache of names that are read by `ask`. Keys without an answer have the name "". */
 export const namesBy = (ask: (keys: readonly string[]) => Promise<readonly (readonly [string, string])[]>): Names =>
   new BatchedReads(async (keys) => Object.fromEntries(await ask(keys)), "", FRESH_MS);
 
-/** The names of entities. @param lookUp answers about at most `MOST_OF_CALL` of them, with nothing when it is refused */
+/** The names of entities. @param lookUp answers at most `MOST_OF_CALL` ids; an empty answer when it is refused */
 export const namesOfEntities = (
   lookUp: (ids: readonly string[]) => Promise<Readonly<Record<string, NamedEntity>>>,
 ): Names =>

@@ -1,7 +1,7 @@
 const COUNT = new Intl.NumberFormat("en");
 const EXACT = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "long" });
 
-/** Parts of it, for small spaces. */
+/** Formats for small spaces. */
 const DAY_PARTS = { month: "short", day: "numeric" } as const;
 const CLOCK_PARTS = { hour: "numeric", minute: "2-digit" } as const;
 const HOUR = new Intl.DateTimeFormat(undefined, { ...DAY_PARTS, ...CLOCK_PARTS });
@@ -60,10 +60,10 @@ export function relative(time: string, now: number): string {
   return seconds > 0 ? `in ${duration(seconds)}` : `${duration(-seconds)} ago`;
 }
 
-/** `2h ago`, of what has happened: a clock that is ahead of this one makes it no future. */
+/** `2h ago` for a time in the past, which never shows as the future when the server's clock is ahead. */
 export const since = (time: string, now: number): string => relative(time, Math.max(now, Date.parse(time)));
 
-/** A time as it is written wherever there is room: `Nov 29, 2026, 3:00:00 PM UTC`. */
+/** A whole time: `Nov 29, 2026, 3:00:00 PM UTC`. */
 export const exact = (time: string): string => EXACT.format(new Date(time));
 
 /** An hour for a small space: `Nov 29, 3:00 PM`. */
@@ -73,11 +73,11 @@ export const hourText = (time: string): string => HOUR.format(new Date(time));
 export const dayText = (at: number): string => DAY.format(at);
 export const clockText = (at: number): string => CLOCK.format(at);
 
-/** The end of an accessor: tokens of one tree begin alike. */
+/** The end of an accessor: accessors of one tree begin alike. */
 export const shortAccessor = (accessor: string): string =>
   accessor.length > 14 ? `…${accessor.slice(-10)}` : accessor;
 
-/** What an input of the kind datetime-local shows for a time. */
+/** The value of a datetime-local input for a time. */
 export function localTime(value: string | undefined): string {
   const ms = Date.parse(value ?? "");
   if (Number.isNaN(ms)) return "";
@@ -85,17 +85,17 @@ export function localTime(value: string | undefined): string {
   return here.toISOString().slice(0, 16);
 }
 
-/** The time that such an input has, as the API takes it. */
+/** The time of a datetime-local input, as the API takes it. */
 export function queryTime(local: string): string {
   const ms = Date.parse(local);
   return Number.isNaN(ms) ? "" : new Date(ms).toISOString();
 }
 
-/** What a form has for a date without a time, or another part: it is neither a time nor empty. */
+/** The value of a form for an incomplete date and time, which is neither a time nor empty. */
 export const UNFINISHED = "unfinished";
 export const WHOLE_TIME = "A date and a time, both whole; or empty both";
 
-/** The name of the time zone of this place: `UTC`, `GMT+1`. */
+/** The name of the local time zone: `UTC`, `GMT+1`. */
 export const ZONE =
   new Intl.DateTimeFormat("en", { timeZoneName: "short" }).formatToParts().find(({ type }) => type === "timeZoneName")
     ?.value ?? "local time";

@@ -1,9 +1,12 @@
-/** Where the console is. */
+/** The base path of the console. */
 export const BASE = "/ui/";
 
 export type Parameters = Readonly<Record<string, string | number | boolean | undefined>>;
 
-/** A query with its question mark; "" without parameters. Empty values are left out; each line of a value is a parameter. */
+/**
+ * A query with its question mark; "" without parameters. Empty values are left out; each line of a value becomes a
+ * parameter.
+ */
 export function queryOf(parameters: Parameters): string {
   const words = Object.entries(parameters).flatMap(([name, value = ""]) =>
     String(value)
@@ -18,7 +21,7 @@ export function queryOf(parameters: Parameters): string {
 export const href = (parts: readonly string[], parameters: Parameters = {}): string =>
   BASE + parts.map(encodeURIComponent).join("/") + queryOf(parameters);
 
-/** A path with each part encoded: names hold slashes and spaces. */
+/** A path with each part encoded, since names can contain slashes and spaces. */
 export const pathOf = (...parts: readonly string[]): string => parts.map(encodeURIComponent).join("/");
 
 /** Paths of the Terraform interface. */
@@ -27,7 +30,7 @@ export const TEAMS_BASE = /^\/api\/v2\//;
 /** The path of a call as policies name it. */
 export const policyPathOf = (path: string): string => decodeURIComponent(path.replace(TEAMS_BASE, ""));
 
-/** The values of a form that its request has in its address, or whose record has a page by its name. */
+/** The values of a form that become part of a URL: in the path of its request, or in the page of the record. */
 export const addressedValues = (path: string, values: Readonly<Record<string, unknown>>): readonly string[] =>
   Object.entries(values).flatMap(([name, value]) =>
     typeof value === "string" && value !== "" && (name === "name" || policyPathOf(path).includes(value)) ? [value] : [],

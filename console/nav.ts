@@ -8,7 +8,7 @@ export interface NavItem {
   readonly label: string;
   readonly icon: IconName;
   readonly needs?: Needs;
-  /** What people look for there, for the search. */
+  /** Further words for the search. */
   readonly words?: string;
 }
 
@@ -86,7 +86,7 @@ export const NAV: readonly { readonly title: string; readonly items: readonly Na
   },
 ];
 
-/** The page to begin with: the first that the policies of the token let it see. */
+/** The first page that the policies of the token allow. */
 export function firstPage(session: Session): string {
   const items = NAV.flatMap((group) => group.items);
   return items.find(({ needs }) => needs !== undefined && mayDo(session, ...needs))?.name ?? "session";

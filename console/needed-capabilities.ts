@@ -1,6 +1,6 @@
 import { policyPathOf } from "./href.ts";
 
-/** A capability. A write that may create or change needs one of two. */
+/** A capability. "create or update": one of the two is enough. */
 type Needed = "read" | "list" | "update" | "create or update" | "patch" | "delete" | "sudo";
 
 /** The capabilities that an action needs on a path. */
@@ -8,7 +8,7 @@ export type Needs = readonly [path: string, ...capabilities: Needed[]];
 
 const BY_METHOD = { GET: "read", POST: "create or update", PATCH: "patch", DELETE: "delete" } as const;
 
-/** Paths that also need `sudo`, of those that the console writes to. */
+/** Paths the console writes to that also need `sudo`. */
 const PROTECTED = /^sys\/(?:auth\/.|audit\/|tokens(?:\/|$)|rotate$|leases\/revoke-prefix\/)/;
 
 /** The capabilities that a call needs. */
@@ -17,13 +17,13 @@ export function needsOf(path: string, method: keyof typeof BY_METHOD = "POST"): 
   return [asked, BY_METHOD[method], ...(PROTECTED.test(asked) ? (["sudo"] as const) : [])];
 }
 
-/** The missing capabilities; none when the capabilities are unknown. */
+/** The missing capabilities; empty when the token's capabilities are unknown. */
 export function missingOf([, ...needed]: Needs, has: readonly string[] | undefined): readonly string[] {
   if (!has || has.includes("root")) return [];
   return needed.filter((one) => !one.split(" or ").some((capability) => has.includes(capability)));
 }
 
-/** Why the policies refuse it; "" when they allow it, or that is unknown. */
+/** Why the policies refuse an action; "" when they allow it, or when that is unknown. */
 export function refusalOf(needs: Needs, has: readonly string[] | undefined): string {
   const missing = missingOf(needs, has);
   return missing.length === 0 ? "" : `your policies lack ${missing.join(" and ")} on ${needs[0]}`;

@@ -3,7 +3,7 @@ import type { Api } from "./api.ts";
 import { type Names, namesBy, namesOfEntities } from "./entity-names.ts";
 import { pathOf } from "./href.ts";
 
-/** Most tokens whose names a page reads at once: each takes a call. */
+/** Most tokens whose names a page reads, with one request each. */
 const MOST_TOKENS = 12;
 
 export const readEntityNames = (api: Api): Names =>

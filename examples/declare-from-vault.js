@@ -1,11 +1,11 @@
 /**
- * Prints what a Vault, OpenBao or Grove server has as a declaration for `grove apply` (docs/moving-from-vault.md): policies,
- * auth methods with their configuration and roles, token roles, entities and groups. Only reads:
+ * Prints the settings of a Vault, OpenBao or Grove server as a declaration for `grove apply` (docs/moving-from-vault.md):
+ * policies, auth methods with their configuration and roles, token roles, entities and groups. Only reads:
  *
  *   node declare-from-vault.js [policies] [auth] [identity] > moved.json     # all three unless some are named
  *
- * VAULT_ADDR and VAULT_TOKEN are those of the server that is read; VAULT_NAMESPACE may name one of its namespaces. What is
- * not in the file is said on standard error.
+ * VAULT_ADDR and VAULT_TOKEN are those of the server that is read; VAULT_NAMESPACE may name one of its namespaces. Settings
+ * that the declaration leaves out are listed on standard error.
  */
 const { VAULT_ADDR: address = "", VAULT_NAMESPACE: namespace = "" } = process.env;
 const token = (process.env.VAULT_TOKEN ?? "").trim();
@@ -18,14 +18,14 @@ const CONFIGS = {
   kubernetes: ["config"],
   aws: ["config/client", "config/identity"],
 };
-/** No server shows these again. */
+/** Secret fields, which no server answers. */
 const SECRETS = { oidc: "oidc_client_secret", kubernetes: "token_reviewer_jwt", aws: "secret_key" };
 const TUNED = ["default_lease_ttl", "max_lease_ttl", "token_type", "listing_visibility"];
 
 const say = (line) => console.error(line);
 const encoded = (path) => path.split("/").map(encodeURIComponent).join("/");
 
-/** The `data` of an answer; null for what is not there. */
+/** The `data` of an answer; null for 404. */
 async function read(path, query = "") {
   const headers = { "X-Vault-Token": token, ...(namespace !== "" && { "X-Vault-Namespace": namespace }) };
   const response = await fetch(`${address}/v1/${encoded(path)}${query}`, { headers, redirect: "error" });
@@ -37,11 +37,11 @@ async function read(path, query = "") {
 
 const list = async (path) => (await read(path, "?list=true"))?.keys ?? [];
 
-/** False for what a field is when it is not set. A boolean may be something else. */
+/** False for the empty value of a field that is not set. A boolean counts as set: its default may be true. */
 const isSet = (value) =>
   typeof value === "object" ? value !== null && Object.keys(value).length > 0 : value !== "" && value !== 0;
 
-/** Without what is not set, and without old names beside new ones (`period` beside `token_period`). */
+/** The fields of a record that are set, without old names beside new ones (`period` beside `token_period`). */
 function settingsOf(record, without = []) {
   const isMoved = (name) => !without.includes(name) && !(`token_${name}` in record);
   return Object.fromEntries(Object.entries(record).filter(([name, value]) => isSet(value) && isMoved(name)));
@@ -55,7 +55,7 @@ function declare(path, data) {
 async function policies() {
   for (const name of (await list("sys/policies/acl")).filter((known) => known !== "root")) {
     const { policy, expiration = null } = await read(`sys/policies/acl/${name}`);
-    // Without its end a policy would allow more than it did.
+    // Declared without its expiration, a policy would grant its rights for longer.
     if (expiration && Date.parse(expiration) <= Date.now()) say(`sys/policies/acl/${name}: left out, it has expired`);
     else declare(`sys/policies/acl/${name}`, { policy, ...settingsOf({ expiration }) });
   }
@@ -97,7 +97,10 @@ async function identity() {
   say("identity: aliases of entities and members of groups have ids of their server, and are not in the file");
 }
 
-/** False for what a request can't carry: fetch would refuse it with a message that repeats the token or the password. */
+/**
+ * False when the token or the address can't be sent: fetch would refuse it with a message that repeats the token or the
+ * password.
+ */
 const canBeSent = () => /^[\x21-\x7e]+$/.test(token) && /^https?:\/\/[^@\s]+$/.test(address) && URL.canParse(address);
 
 const named = process.argv.slice(2);

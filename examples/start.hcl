@@ -35,8 +35,8 @@ initialize "policies" {
   }
 }
 
-# Who administers Grove logs in with a token of GitHub Actions here: an approved job of one environment of one repository.
-# Another issuer is another oidc_discovery_url, with the claims that it signs.
+# Administrators log in with a token of GitHub Actions: an approved job of one environment of one repository. For another
+# issuer, change oidc_discovery_url and the bound claims.
 initialize "administrators" {
   request "mount" {
     operation = "update"
@@ -74,7 +74,7 @@ initialize "administrators" {
   }
 }
 
-# Everything without an issuer of its own. An administrator makes the secret-ids: POST auth/approle/role/services/secret-id.
+# For services without an OIDC issuer. An administrator makes the secret-ids: POST auth/approle/role/services/secret-id.
 initialize "services" {
   request "mount" {
     operation = "update"

@@ -70,7 +70,7 @@ async function copyFiles(command: Extract<BackupCommand, { kind: "copy" }>): Pro
   return ok({ json: made.value, lines });
 }
 
-/** Calls of backups can all be repeated. */
+/** Every call of a backup is safe to repeat. */
 const clientOf = (address: string) =>
   new GroveClient(address, process.env.VAULT_TOKEN?.trim() ?? "", { repeats: true });
 

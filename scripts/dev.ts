@@ -37,7 +37,7 @@ const say = (line: string): void => console.error(`dev: ${line}`);
 interface Prepared {
   readonly data: DataDirectory;
   readonly identity: DevIdentity;
-  /** Of the sources at the start. */
+  /** The commit of the sources at the start. */
   readonly commit: string;
 }
 
@@ -144,7 +144,7 @@ async function start(command: DevCommand, asked: Promise<void>): Promise<Result<
   });
 }
 
-/** Writes what differs from a declaration. The server is served whether that succeeds or not: its author corrects the file. */
+/** Applies a declaration. After a failure the server keeps running, so that the operator can correct the file. */
 async function applyDeclared(file: string, port: number, token: string): Promise<void> {
   const read = readDeclarationFile(file, process.env);
   if (!read.ok) return say(read.error);

@@ -9,7 +9,7 @@ const say = (line: string): void => terminal.say(`grove: ${line}`);
 
 const argv = process.argv.slice(2);
 
-// 2 is what `apply --check` says of differences.
+// Of `apply --check`, the exit code 2 means differences, so a mistake in its command line is 1.
 const mistaken = argv.includes("apply") ? 1 : 2;
 
 process.exitCode = await runCommand(

@@ -39,7 +39,7 @@ const PORT_ADVICE = "choose another with --listen HOST:PORT";
 
 const say = (line: string): void => console.error(`serve: ${line}`);
 
-/** A Worker that was started, and who keeps it running. */
+/** A started Worker, and the means by which it is kept running. */
 type StartedWorker =
   | { readonly kind: "alone"; readonly worker: Child }
   | ({ readonly kind: "node"; readonly archive: ArchiveService } & ClusterNode & JoinedNode);
@@ -128,7 +128,7 @@ async function start(command: ServeCommand, commit: string, asked: Promise<void>
   };
   const gone = Promise.race([asked.then(() => "asked to stop"), worker.ended]);
   const socket = data.file(WORKER_SOCKET);
-  // A node waits for as long as its bucket is out of reach.
+  // A node waits as long as its bucket is out of reach.
   const isUp =
     node === undefined
       ? await waitUntilAnswers({ kind: "socket", path: socket }, gone, ANSWER_MS)
@@ -196,7 +196,7 @@ async function start(command: ServeCommand, commit: string, asked: Promise<void>
   });
 }
 
-/** What only a server has whose data are in its directory: a warning about restored data, and backups while it runs. */
+/** Parts of a server with local data only: a warning about restored data, and backups while it runs. */
 function serveAlone(worker: Child, data: DataDirectory) {
   const warning = restoreWarning(data, Date.now());
   if (warning !== undefined) say(helpAsCalled(warning));

@@ -1,10 +1,10 @@
 /**
- * Verifies an archive of the audit store offline: node verify-audit-archive.js DIR [JWKS]. DIR is what `grove audit archive`
- * wrote: SHARD-NUMBER.jsonl with the lines of an object, heads.jsonl with signed heads. Or it is a copy of the folder
- * ID/audit of a bucket: the same lines in the files of SHARD-NUMBER/, a head in each file of heads/. JWKS (jwks.json of DIR
- * unless given) has the public keys of the issuer: give a copy that you trust, since who writes the archive could write that
- * file too. Each head says which digest the chain of an object has after a record. Exit codes: 1 something is wrong, 2 there
- * is nothing to verify, or nothing to verify it with.
+ * Verifies an archive of the audit store offline: node verify-audit-archive.js DIR [JWKS]. DIR is an archive made by `grove
+ * audit archive`: SHARD-NUMBER.jsonl with the lines of an object, heads.jsonl with signed heads. Or it is a copy of the
+ * folder ID/audit of a bucket: the same lines in the files of SHARD-NUMBER/, a head in each file of heads/. JWKS (default:
+ * jwks.json in DIR) has the public keys of the issuer. Give a copy that you trust, since an attacker who changes the archive
+ * could change that file too. Each head signs the digest of an object's hash chain after a record. Exit codes: 1 something
+ * is wrong, 2 there is nothing to verify, or no keys to verify it with.
  */
 import { createHash, createPublicKey, verify } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
@@ -31,7 +31,7 @@ const textsOf = (name) =>
 const linesOf = (name) => textsOf(name).flatMap((text) => text.split("\n").slice(0, -1));
 const jsonOf = (part) => JSON.parse(Buffer.from(part, "base64url").toString());
 
-/** The payload of a JWS; null when no known key has signed it. */
+/** The payload of a JWS; null without a valid signature by a known key. */
 function readSigned(jws, keys) {
   const [header, payload, signature] = jws.split(".");
   const { alg, kid, typ } = jsonOf(header);
@@ -43,7 +43,7 @@ function readSigned(jws, keys) {
 }
 
 const isBucket = existsSync(join(directory, "heads")) && !existsSync(join(directory, "heads.jsonl"));
-/** By object: its digests after some records, as they were signed, and when. */
+/** The signed heads of each object: the digests after some of its records, with their times. */
 const signed = new Map();
 let newest = "";
 const texts = textsOf("heads").flatMap((text) => text.trim().split("\n"));
@@ -85,7 +85,7 @@ for (const [object, heads] of signed) {
   const later = [...signed.keys()].map((key) => key.split("/")).filter(([a, b]) => a === shard && Number(b) > number);
   const following = signed.get(next);
   if (later.length > 0 && !following) fail(`${object}: no signed head names the next object`);
-  // A bucket gets an object when it is full, so before the next one begins. The last full one may be on its way.
+  // An object is written to a bucket when it is full, before the next object begins. The last full one may still be missing.
   const isOnItsWay = later.length === 1 && following?.every(({ time }) => time === newest);
   const hasNext = existsSync(join(directory, next.replace("/", "-")));
   if (isBucket && lines.length === 0 && !hasNext && (later.length === 0 || isOnItsWay)) {

@@ -6,11 +6,11 @@ interface CircumstancesProps {
   readonly address?: string | null | undefined;
   /** True for a call by another Worker, which has no address. */
   readonly isCall?: boolean;
-  /** Id of the request; "" for none. */
+  /** Id of the request; "" when unknown. */
   readonly request?: string | undefined;
 }
 
-/** When something was asked for, from where, and by which request. */
+/** When and from which address a request came, and its id. */
 export function Circumstances({ at, address, isCall = false, request = "" }: CircumstancesProps) {
   return (
     <p class="small muted">

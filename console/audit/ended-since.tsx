@@ -9,11 +9,14 @@ import type { AuditEvent } from "./event.ts";
 
 interface Granted {
   readonly capabilities: readonly string[];
-  /** Policies that are not stored any more, or that can't be read. */
+  /** Policies that were deleted, or that can't be read. */
   readonly missing: readonly string[];
 }
 
-/** What the policies that a token had grant on a path now. It can't be asked for the token, which has ended. */
+/**
+ * What the policies of an ended token grant on a path now. The server explains access only for tokens that are alive,
+ * so it is asked about the texts of the policies.
+ */
 async function grantedOn(api: Api, path: string, policies: readonly string[]): Promise<Answer<Granted>> {
   if (policies.includes("root")) return done({ capabilities: ["root"], missing: [] });
   const texts = await Promise.all(
@@ -31,7 +34,7 @@ async function grantedOn(api: Api, path: string, policies: readonly string[]): P
   return answer.ok ? done({ capabilities: answer.value.data[path] ?? [], missing }) : answer;
 }
 
-/** Why a request was refused whose token has ended since: what its policies grant on the path now. */
+/** Why a request of a token that has ended since was refused: what the token's policies grant on the path now. */
 export function EndedSince({ event }: { readonly event: AuditEvent }) {
   const { api } = useSession();
   const { path = "", operation = "", auth } = event;

@@ -2,7 +2,7 @@ import { counted } from "../format.ts";
 import type { AuditEvent } from "./event.ts";
 import { revocationOf } from "./revocation-event.ts";
 
-/** What an event was, for the timeline of a token, an entity or a role. */
+/** The kind of an event, for the timeline of a token, an entity or a role. */
 export type EventKind =
   | "made"
   | "login"
@@ -19,20 +19,22 @@ export type EventKind =
 const RENEWAL = /^(?:auth\/token\/renew(?:-self|-accessor)?|sys\/(?:leases\/)?renew)(?:\/|$)/;
 const END = /^(?:auth\/token\/revoke(?:-self|-accessor|-orphan)?|sys\/(?:leases\/)?revoke)(?:\/|$)/;
 
-/** Requests with a body that only ask: they have changed nothing. */
+/** Requests with a body that only read: they have changed nothing. */
 const QUESTION =
   /^(?:auth\/.+\/explain\/login|auth\/token\/lookup(?:-accessor)?|sys\/explain\/.+|sys\/capabilities(?:-self|-accessor)?|sys\/leases\/lookup|sys\/tokens\/(?:find|verify-ended)|sys\/audit\/events|sys\/audit-self\/events|identity\/lookup\/.+)$/;
 
 const OF_ENTITY = /^identity\/entity(?:$|\/(?:id|name)\/)/;
 const NOT_BEFORE = /^identity\/entity\/id\/[^/]+\/not-before$/;
 
-/** `the last 50 events`, and of none whether earlier ones were not read. */
+/** `the last 50 events`; without events, whether earlier ones exist but were not read. */
 export function countText(shown: number, hasMore: boolean): string {
   if (!hasMore) return counted(shown, "event");
   return shown === 0 ? "none so far, and earlier ones are not read" : `the last ${counted(shown, "event")}`;
 }
 
-/** The token of a request that was not valid any more, by the keyed hash of its text: an earlier event names it. */
+/**
+ * The token of a request that was not valid any more. It is found by the keyed hash of its text in an earlier event.
+ */
 export const tokenOfHash = (events: readonly AuditEvent[], hash: string): AuditEvent["auth"] =>
   hash === ""
     ? undefined
@@ -53,14 +55,14 @@ export function madeOf({ response }: AuditEvent): string {
   return accessor || hash;
 }
 
-/** The accessor of the token that asked, or its keyed hash; "" without a valid one. A login has none. */
+/** The accessor of the calling token, or its keyed hash; "" without a valid token, and for a login. */
 export function callerOf(event: AuditEvent): string {
   const { auth, token_hash: hash = "" } = event;
   const caller = auth ? auth.accessor || hash : "";
   return caller === madeOf(event) ? "" : caller;
 }
 
-/** The token that was renewed, ended or changed: the named one, or the one that asked. */
+/** The token that was renewed, ended or changed: the named token, else the caller. */
 export const aboutOf = (event: AuditEvent): string => event.target_accessor ?? callerOf(event);
 
 /** @param of accessor of the token that the timeline is of; "" for another timeline */
@@ -79,15 +81,15 @@ export function eventKindOf(event: AuditEvent, of = ""): EventKind {
   return QUESTION.test(path) ? "asked" : "changed";
 }
 
-/** An end as the ends of tokens have it. */
+/** The end of a token, as `sys/tokens/ended` has it. */
 interface KnownEnd {
   readonly at: string;
   readonly request_id: string;
 }
 
 /**
- * The place of a token's end among its events, the newest first: before this index. Null where an event says it
- * already, or where it is older than all that are loaded and more follow.
+ * The index in its events, the newest first, before which a token's end belongs. Null when an event already shows the
+ * end, or when the end is older than all loaded events and there are more to load.
  */
 export function placeOfEnd(events: readonly AuditEvent[], of: string, end: KnownEnd, hasMore: boolean): number | null {
   const isSaid = events.some(
@@ -100,6 +102,6 @@ export function placeOfEnd(events: readonly AuditEvent[], of: string, end: Known
   return hasMore ? null : events.length;
 }
 
-/** The keyed hash of a token's text, by which attempts after its end are found; "" when no event has it. */
+/** The keyed hash of a token's text, by which the attempts after its end are found; "" when no event has it. */
 export const hashOfCaller = (events: readonly AuditEvent[], of: string): string =>
   events.find(({ auth, token_hash: hash = "" }) => auth?.accessor === of && hash !== "")?.token_hash ?? "";

@@ -25,11 +25,11 @@ const WORDS: Readonly<Partial<Record<EventKind, string>>> = { "made another": "m
 
 interface EventProps {
   readonly event: AuditEvent;
-  /** Accessor of the token whose timeline it is; "" for another timeline. */
+  /** Accessor of the token of the timeline; "" for another timeline. */
   readonly of: string;
 }
 
-/** What an event was, in a word. */
+/** The kind of an event, in one word. */
 export function EventKindTag({ event, of }: EventProps) {
   const what = eventKindOf(event, of);
   return <span class={TONES[what]}>{WORDS[what] ?? what}</span>;
@@ -40,7 +40,7 @@ interface EventTextProps extends EventProps {
   readonly jobs: RevocationJobs["jobs"];
 }
 
-/** What an event was, in a sentence. */
+/** An event in a sentence. */
 export function EventText({ event, of, jobs }: EventTextProps) {
   const { error, status, count, type } = event;
   switch (eventKindOf(event, of)) {
@@ -125,7 +125,7 @@ function Deed({ event, of }: EventProps) {
   );
 }
 
-/** Operation and path of a request, whom it was about, and who asked. */
+/** Operation and path of a request, its target, and the caller. */
 function Asked({ event, of }: EventProps) {
   const { operation, target_accessor: target } = event;
   if (isLogin(event))
@@ -148,14 +148,14 @@ function Asked({ event, of }: EventProps) {
   );
 }
 
-/** Where it was asked for. */
+/** The path of a request. */
 const Place = ({ event: { path = "" } }: Pick<EventProps, "event">) => <code class="break">{path}</code>;
 
 function Made({ event }: Pick<EventProps, "event">) {
   return <TokenLink accessor={madeOf(event)} name={event.response?.auth?.display_name} />;
 }
 
-/** The token that was renewed or ended, unless its timeline it is. */
+/** The token that was renewed or ended, unless the timeline is its own. */
 function About({ event, of }: EventProps) {
   const about = aboutOf(event);
   if (about === of) return null;
@@ -166,7 +166,7 @@ function About({ event, of }: EventProps) {
   );
 }
 
-/** Who asked, unless it was the token whose timeline it is. */
+/** The caller, unless the timeline is its own. */
 function By({ event, of }: EventProps) {
   const caller = callerOf(event);
   if (caller === "") return event.kind === "refusal" ? <>without a valid token</> : null;
@@ -179,7 +179,7 @@ function By({ event, of }: EventProps) {
   );
 }
 
-/** What a token also does to itself. */
+/** Requests that a token can also make about itself. */
 const OF_ITSELF: ReadonlySet<EventKind> = new Set(["renewed", "ended"]);
 
 function Caller({ event }: Pick<EventProps, "event">) {

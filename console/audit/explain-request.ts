@@ -3,12 +3,12 @@ import type { AuditEvent } from "./event.ts";
 /** Operations that policies decide about. */
 const OPERATIONS: ReadonlySet<string> = new Set(["read", "list", "scan", "create", "update", "patch", "delete"]);
 
-/** The question to the policies about a refused request, or why there is none. */
+/** The request to explain with `sys/explain/access`, or why it can't be explained. */
 export type Why =
   | { readonly ask: Readonly<Record<string, string>>; readonly because: "" }
   | { readonly ask: null; readonly because: string };
 
-/** What is to be asked about a request, by its event. */
+/** The question about a request, from its event. */
 export function whyOf(event: AuditEvent): Why {
   const because = reasonOf(event);
   if (because !== "") return { ask: null, because };
@@ -21,11 +21,11 @@ export function whyOf(event: AuditEvent): Why {
 export const isLogin = ({ path = "", mount = "", role }: AuditEvent): boolean =>
   role !== undefined || (mount.startsWith("auth/") && path === `${mount}login`);
 
-/** What the method of a login said, which is the reason of its refusal. */
+/** The reason of a refused login, as its auth method gave it. */
 const loginReason = ({ error = "" }: AuditEvent): string =>
   error === "" ? "Its method says which check failed." : `Its method refused it: ${error}`;
 
-/** Why no policy can be asked about a request; "" when one can. */
+/** Why a request can't be explained by policies; "" when it can. */
 function reasonOf(event: AuditEvent): string {
   const { kind, status = 0, path = "", auth } = event;
   if (kind === "fault") return "The service failed. Nothing is wrong with the token or its policies.";

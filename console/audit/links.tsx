@@ -4,16 +4,16 @@ import { useTokenName } from "../use-names.ts";
 
 /** Accessors of tokens. Keyed hashes have no page. */
 const ACCESSOR = /^[\w-]{20,}$/;
-/** Accessors of secret-ids, which a role is asked about. */
+/** Accessors of secret-ids, which have no page of their own. */
 const SECRET_ID_ACCESSOR = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
 
 interface TokenLinkProps {
-  /** Its accessor, or the keyed hash of one without. */
+  /** The accessor, or the keyed hash of a token without an accessor. */
   readonly accessor: string;
   readonly name?: string | undefined;
 }
 
-/** A token of an event, alive or not, by its name; of a secret-id its accessor. */
+/** A link to a token of an event, alive or not, by its name; for a secret-id, its accessor as text. */
 export function TokenLink({ accessor, name }: TokenLinkProps) {
   const isToken = ACCESSOR.test(accessor) && !SECRET_ID_ACCESSOR.test(accessor);
   const known = useTokenName(isToken && !name ? accessor : "");
@@ -26,10 +26,7 @@ export function TokenLink({ accessor, name }: TokenLinkProps) {
   );
 }
 
-/**
- * The page of a request: who asked for what, and why it was refused. The id is shown whole everywhere: events are found
- * by the whole of it only.
- */
+/** A link to the page of a request. The id is never shortened, because events are found by the whole id only. */
 export function RequestLink({ id }: { readonly id: string }) {
   return (
     <a class="mono break" href={href(["requests", id])}>
@@ -38,7 +35,7 @@ export function RequestLink({ id }: { readonly id: string }) {
   );
 }
 
-/** What else came from an address. */
+/** A link to all events from an address. */
 export function AddressLink({ address }: { readonly address: string }) {
   return (
     <a class="mono" href={href(["audit"], { address })}>

@@ -11,7 +11,10 @@ import { type BelowToken, inOrder } from "./tree-order.ts";
 /** Tokens that are shown at first. */
 const SHOWN = 100;
 
-/** Every token that hangs below a token by what made it: ended ones and orphans too. It is read when it is asked for. */
+/**
+ * All descendants of a token, also ended tokens and orphans, by the records of who made them. Loaded when the user asks
+ * for it.
+ */
 export function MadeBelow({ accessor }: { readonly accessor: string }) {
   const { api } = useSession();
   const [answer, setAnswer] = useState<AuditEvents | null>(null);

@@ -5,9 +5,9 @@ import { TokenLink } from "./links.tsx";
 import { LoginText } from "./login-text.tsx";
 
 interface MadeByProps {
-  /** How the token was made, then how its maker was, and so on. */
+  /** How the token was made, how its maker was made, and so on. */
   readonly makers: readonly MadeToken[];
-  /** Events that were read: they name a maker whose own record is not kept. */
+  /** Events that were loaded. They name makers whose own record is gone. */
   readonly events: readonly AuditEvent[];
 }
 

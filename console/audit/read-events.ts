@@ -2,9 +2,7 @@ import type { AuditEvents } from "../../client/answers.d.ts";
 import type { Api } from "../api.ts";
 import type { Answer } from "../result.ts";
 
-/**
- * Which events are meant, by the fields of `sys/audit/events`; "" for any. None holds a token, as addresses are logged.
- */
+/** A filter of events, with the fields of `sys/audit/events`. It never holds a token, as URLs are logged. */
 export interface AuditQuestion {
   readonly [field: string]: string | number | boolean;
 }

@@ -7,7 +7,7 @@ export const isRequestId = (text: string): boolean => UUID.test(text);
 
 const PART = /^[0-9a-f]{8}(?:-[0-9a-f-]{0,26})?$/i;
 
-/** What to say of a text that may be the beginning of a request's id; "" for any other text. */
+/** A hint for a text that may be the beginning of a request's id; "" for any other text. */
 export const partOfIdText = (text: string): string =>
   PART.test(text) ? "If this is the beginning of a request's id, the whole id is needed: 36 characters" : "";
 

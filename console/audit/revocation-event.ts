@@ -3,15 +3,15 @@ import { counted } from "../format.ts";
 import { selectionText } from "../tokens/filter.ts";
 import type { AuditEvent } from "./event.ts";
 
-/** What an event says of a revocation of many tokens. */
+/** A bulk revocation in an event. */
 export interface NotedRevocation {
-  /** True when it was only counted what would end. */
+  /** True for a dry run. */
   readonly isDry: boolean;
-  /** The names of the fields that say which tokens were meant: the log has their values as hashes. */
+  /** The names of the fields that selected the tokens. The log has their values as hashes. */
   readonly fields: readonly string[];
-  /** Of all that end; null where a job had to count them. */
+  /** Number of tokens that end; null when a job had to count them. */
   readonly total: number | null;
-  /** Id of the job; "" where the count needed none, or nothing was begun. */
+  /** Id of the job; "" for a dry run without a job, or when nothing was started. */
   readonly job: string;
 }
 
@@ -22,7 +22,7 @@ export function revocationOf({ revocation }: AuditEvent): NotedRevocation | null
   return { isDry, fields, total, job };
 }
 
-/** Id of the job that has a receipt; "" where nothing was to end. */
+/** Id of the job that has a receipt; "" for a dry run, or when no token matched. */
 export const receiptOf = (noted: NotedRevocation | null): string => (noted && !noted.isDry ? noted.job : "");
 
 /** `Counted what would end: 320 tokens`, `Ended 320 tokens`. */
@@ -33,7 +33,7 @@ export function revocationText({ isDry, total }: NotedRevocation): string {
 
 type ListedJob = Pick<RevocationJob, "id" | "filter" | "named">;
 
-/** Which tokens were meant: as the job has it, or else by which fields they were chosen. */
+/** The selected tokens in words: by the filter of the job, else by the names of the fields. */
 export function meantText({ job, fields }: NotedRevocation, jobs: readonly ListedJob[]): string {
   const listed = jobs.find(({ id }) => id === job);
   if (listed) return selectionText(listed.filter, listed.named);

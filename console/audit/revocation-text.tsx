@@ -4,11 +4,11 @@ import { meantText, type NotedRevocation, receiptOf, revocationText } from "./re
 
 interface RevocationTextProps {
   readonly noted: NotedRevocation;
-  /** Those that `useJobs` has read. */
+  /** The jobs that `useJobs` has read. */
   readonly jobs: RevocationJobs["jobs"];
 }
 
-/** A revocation of many, or its count, in words: which tokens were meant, and the way to the receipt. */
+/** A bulk revocation or its dry run in words, with a link to the receipt. */
 export function RevocationText({ noted, jobs }: RevocationTextProps) {
   const meant = meantText(noted, jobs);
   const receipt = receiptOf(noted);

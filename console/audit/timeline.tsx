@@ -54,7 +54,7 @@ const KindChoice = ({ kinds, onKinds }: KindChoiceProps) => (
 
 interface TokenEventsProps {
   readonly accessor: string;
-  /** The events of the token, of all kinds. */
+  /** The events of the token, not filtered by kind. */
   readonly pages: EventPages;
   readonly end: TokenEnd | null;
 }
@@ -91,12 +91,12 @@ interface EventsCardProps {
   readonly pages: EventPages;
   readonly empty: string;
   readonly beside?: ComponentChildren;
-  /** The token whose timeline it is, with its end. */
+  /** The token of the timeline, with its end. */
   readonly of?: string;
   readonly end?: TokenEnd | null;
 }
 
-/** Events that were read, with a button for those before. */
+/** Loaded events, with a button that loads earlier ones. */
 export function EventsCard({ title, pages, empty, beside, of = "", end = null }: EventsCardProps) {
   const { first, events, hasMore, problem, more } = pages;
   const jobs = useJobs(events);
@@ -163,7 +163,7 @@ function EventItem({ event, of, jobs }: EventItemProps) {
   );
 }
 
-/** The end of a token that no request names: with another one, or by itself. */
+/** The end of a token without an event of its own: it expired, or ended with another token. */
 function EndItem({
   end: { at, how, by, cause, request_id: request },
   of,

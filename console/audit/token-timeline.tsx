@@ -14,11 +14,11 @@ interface StoryProps {
 }
 
 interface TokenTimelineProps extends StoryProps {
-  /** How it ended, where that is known; null while it is alive. */
+  /** How the token ended; null while it is alive, or when that is not known. */
   readonly end: TokenEnd | null;
 }
 
-/** What a token did and what was done to it, alive or not, and what was tried with it after its end. */
+/** The events of a token, alive or ended, and the attempts to use it after its end. */
 export function TokenTimeline({ accessor, pages, end }: TokenTimelineProps) {
   const { problem, reload } = pages.first;
   if (problem) {
@@ -44,14 +44,14 @@ export function TokenTimeline({ accessor, pages, end }: TokenTimelineProps) {
 /** Status of an answer while the deployment stores no events. */
 const STORE_IS_OFF = 400;
 
-/** What was tried with the token after its end. Renders nothing when nothing was. */
+/** Attempts to use the token after its end. Renders nothing without any. */
 function Attempts({ hash }: { readonly hash: string }) {
   const pages = useEvents({ accessor: hash });
   if (pages.events.length === 0) return null;
   return <EventsCard title="Tried with it after its end" pages={pages} empty="" />;
 }
 
-/** Who made a token and its makers, from where it was used, and all that it made. */
+/** Who made a token and its makers, from where it was used, and its descendants. */
 export function TokenOrigin({ accessor, pages: { first, events } }: StoryProps) {
   if (!first.value) return null;
   const { makers = [], uses = [], more_uses: more = false } = first.value;

@@ -1,9 +1,9 @@
 import type { MadeToken } from "./event.ts";
 
-/** A token that hangs below another one; those that it made itself have the depth 1. */
+/** A descendant of a token. The depth of a direct child is 1. */
 export type BelowToken = MadeToken & { readonly depth: number };
 
-/** Tokens below a token as a tree is read: each one after its maker, with all below it before the next. */
+/** The descendants of a token in the order of a tree: each token after its maker, followed by its own descendants. */
 export function inOrder(of: string, below: readonly BelowToken[]): readonly BelowToken[] {
   const made = Map.groupBy(below, (token) => token.made_by ?? "");
   const under = (maker: string): readonly BelowToken[] =>

@@ -28,7 +28,7 @@ interface Later {
 /** Most pages without an event that are read in a row. */
 const MOST_EMPTY = 10;
 
-/** Reads the next page that has events: one can be empty although there are more. */
+/** Reads the next page that has events: a page can be empty although there are more. */
 async function readSome(
   api: Api,
   question: AuditQuestion,
@@ -43,11 +43,11 @@ async function readSome(
     answer = await readEvents(api, question, { after: next, isOwn });
   }
   if (!answer.ok || !first.ok) return answer;
-  // What is said of a token stands on its first page.
+  // Facts about the token are on its first page only.
   return done({ ...first.value, events: answer.value.events, next: answer.value.next });
 }
 
-/** Reads the events of a question, page after page. They are read again when the question changes. */
+/** Reads the events of a question page by page, and again when the question changes. */
 export function useEvents(question: AuditQuestion, isOwn = false): EventPages {
   const { api } = useSession();
   const key = JSON.stringify([question, isOwn]);

@@ -6,8 +6,8 @@ import type { AuditEvent } from "./event.ts";
 import { receiptOf, revocationOf } from "./revocation-event.ts";
 
 /**
- * The jobs of the revocations among events. The log has a filter as hashes: the list of jobs has its words, and is read
- * once for all of the events, or not at all where none has a job.
+ * The jobs of the revocations among events. The log has filters as hashes only, so the list of jobs is read for their
+ * texts: once for all events, and not at all when no event has a job.
  */
 export function useJobs(events: readonly AuditEvent[]): RevocationJobs["jobs"] {
   const { api } = useSession();

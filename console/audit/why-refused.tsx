@@ -12,7 +12,7 @@ import { TokenLink } from "./links.tsx";
 import { LoginText } from "./login-text.tsx";
 import { readEvents } from "./read-events.ts";
 
-/** Why a request was refused: what the policies of its token say of it now, or why they are not asked. */
+/** Why a request was refused: what the policies of its token grant now, or why that is not known. */
 export function WhyRefused({ event }: { readonly event: AuditEvent }) {
   const { api } = useSession();
   const { ask, because } = whyOf(event);
@@ -38,16 +38,18 @@ export function WhyRefused({ event }: { readonly event: AuditEvent }) {
   );
 }
 
-/** Events of an address that are looked through for the token of a request. */
+/** Most events of an address that are searched for the token of a request. */
 const LOOKED_THROUGH = 500;
 
 interface EndedTokenProps {
   readonly event: AuditEvent;
-  /** What is said where the token is not known. */
+  /** The text when the token is not found. */
   readonly because: string;
 }
 
-/** Which token a request came with that was not valid any more: an event from before its end, from the same address, has it. */
+/**
+ * The token of a request that was not valid any more. An event from before the token's end, from the same address, names it.
+ */
 function EndedToken({ event, because }: EndedTokenProps) {
   const { api } = useSession();
   const { token_hash: hash = "", client_address: address, time, status } = event;
@@ -67,7 +69,7 @@ function EndedToken({ event, because }: EndedTokenProps) {
 
 const noEvents = async () => done<AuditEvents>({ events: [], next: "" });
 
-/** True when the token, not its policies, is why the request would be refused now. */
+/** True when the request would be refused now because of the token, not its policies. */
 const hasEnded = ({ reason }: Explanation): boolean => reason.startsWith("token_");
 
 /** The login in words, with the type of its method where the caller may read that. */

@@ -3,7 +3,7 @@ import { barAt, type Span } from "./time-span.ts";
 
 export type EndingGroup = EndingTokens["groups"][number];
 
-/** The tokens of each bar by the hour in which they end, where their groups are not known. */
+/** The number of tokens in each bar, from counts by the hour of end. */
 export function hoursInBars(span: Span, hours: readonly { readonly key: string; readonly count: number }[]): number[] {
   const inBars = new Array<number>(span.bars).fill(0);
   for (const { key, count } of hours) {
@@ -13,7 +13,7 @@ export function hoursInBars(span: Span, hours: readonly { readonly key: string; 
   return inBars;
 }
 
-/** Tokens by when they end: before a span, in it, after it, or never. Together they are all. */
+/** Numbers of tokens by when they end: before a span, in it, after it, or never. */
 interface EndSums {
   readonly before: number;
   readonly within: number;
@@ -22,7 +22,7 @@ interface EndSums {
   readonly all: number;
 }
 
-/** The sums of a count by hour of end, all from the one answer, so that they add up. */
+/** The sums of a count by hour of end, all from one answer, so that they add up. */
 export function endSums(
   span: Span,
   {
@@ -35,11 +35,14 @@ export function endSums(
   const never = sumIf((key) => key === "never");
   const before = sumIf((key) => Date.parse(key) < span.from);
   const within = sumIf((key) => barAt(span, Date.parse(key)) >= 0);
-  // A count names so many hours; the others are later.
+  // The answer names only the first hours. Tokens of other hours end later.
   return { before, within, later: Math.max(0, total - never - before - within), never, all: total };
 }
 
-/** The parts of a bar: a colour for each of the first groups, one for all others. A token counts in each of its groups. */
+/**
+ * The parts of a bar: one colour for each of the first groups, and one for all others. A token with several groups counts
+ * in each.
+ */
 export function partsOfBar(
   { groups, other }: EndingTokens,
   at: number,

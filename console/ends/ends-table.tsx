@@ -11,11 +11,11 @@ interface EndsTableProps {
   readonly by: GroupBy;
   /** The filter for the tokens of all groups. */
   readonly filter: Readonly<Record<string, string>>;
-  /** The colour of a group in the picture beside the table. */
+  /** The colour of a group in the chart beside the table. */
   readonly hueOf: (group: string) => string;
 }
 
-/** Groups of ending tokens, with their numbers and the first bar that has some. */
+/** Groups of ending tokens, with their counts and the first bar in which a token ends. */
 export function EndsTable({ ends, span, by, filter, hueOf }: EndsTableProps) {
   const others = ends.other.count > 0 ? [{ key: "", ...ends.other }] : [];
   return (
@@ -44,7 +44,7 @@ export function EndsTable({ ends, span, by, filter, hueOf }: EndsTableProps) {
   );
 }
 
-/** The times between which the first of them ends: those of a bar. */
+/** Begin and end of the first bar that has tokens. */
 function firstBar({ from, step }: Span, parts: readonly number[]): readonly [string, string] {
   const first = Math.max(
     0,

@@ -1,6 +1,6 @@
 import type { Span } from "./time-span.ts";
 
-/** Those that end in a span, the first to end first. */
+/** The items that end in a span, by time of end. */
 export function endsWithin<T>(
   { from, until }: Pick<Span, "from" | "until">,
   all: readonly T[],

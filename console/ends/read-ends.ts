@@ -4,10 +4,10 @@ import type { Answer } from "../result.ts";
 import { counterName, type GroupBy } from "../tokens/grouping.ts";
 import type { Span } from "./time-span.ts";
 
-/** Groups that are named. */
+/** Most groups that an answer names. */
 const NAMED = 50;
 
-/** The ends in a span by group, a part for each bar. */
+/** The numbers of ending tokens by group and bar of a span. */
 export const readEnds = (api: Api, { from, step, bars }: Span, by: GroupBy): Promise<Answer<EndingTokens>> =>
   api.read<EndingTokens>("sys/tokens/ends", {
     group_by: counterName(by),

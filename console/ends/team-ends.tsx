@@ -15,7 +15,7 @@ import { Card, DataTable, End, useLoad } from "../ui/index.ts";
 import { endsWithin } from "./ends-within.ts";
 import type { Span } from "./time-span.ts";
 
-/** Organizations whose tokens are read: each takes a call. */
+/** Most organizations whose tokens are read, with one request each. */
 const MOST_ORGANIZATIONS = 10;
 
 interface EndingToken {
@@ -23,7 +23,7 @@ interface EndingToken {
   readonly token: Resource<TeamToken>;
 }
 
-/** Tokens of teams that end in this time: they are in no list of tokens, and in none of the counts of the page. */
+/** Tokens of teams that end in a span. They are not in the list of tokens, nor in the counts of this page. */
 export function TeamEnds({ span }: { readonly span: Span }) {
   const session = useSession();
   const { api } = session;
@@ -35,7 +35,7 @@ export function TeamEnds({ span }: { readonly span: Span }) {
     const names = found.value.items.slice(0, MOST_ORGANIZATIONS).map(({ id }) => id);
     const lists = await Promise.all(
       names.map(async (organization) => {
-        // The first to end come first.
+        // The tokens that end first are on the first page.
         const answer = await listResources<TeamToken>(api, tokensPath(organization), 1, { sort: "expired-at" });
         return answer.ok ? answer.value.items.map((token) => ({ organization, token })) : [];
       }),

@@ -23,14 +23,17 @@ export interface Span {
   readonly from: number;
   readonly until: number;
   readonly bars: number;
-  /** Of a bar, in ms. */
+  /** Length of a bar (ms). */
   readonly step: number;
   readonly barText: string;
 }
 
 export const rangeOf = (text: string | null): Range => RANGES.find(([range]) => range === text)?.[0] ?? "day";
 
-/** The span of a range at `now` (ms). It begins at an hour, as the counters of the server do; tomorrow is that of this place. */
+/**
+ * The span of a range at `now` (ms). It begins at a full hour, like the counters of the server; "tomorrow" is in the local time
+ * zone.
+ */
 export function spanOf(range: Range, now: number): Span {
   const start = range === "tomorrow" ? midnightAfter(now) : now;
   const from = Math.floor(start / HOUR) * HOUR;
@@ -43,7 +46,7 @@ function midnightAfter(now: number): number {
   return new Date(day.getFullYear(), day.getMonth(), day.getDate() + 1).getTime();
 }
 
-/** The bar that a time (ms) is in; -1 for none. */
+/** The index of the bar that contains a time (ms); -1 when none does. */
 export function barAt({ from, until, step }: Span, time: number): number {
   return time >= from && time < until ? Math.floor((time - from) / step) : -1;
 }

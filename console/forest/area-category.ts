@@ -3,15 +3,15 @@ import type { Item } from "./token-map.ts";
 
 export type ColourBy = "method" | "end" | "policy";
 
-/** Number of the style sheet's classes for colours of areas. Text is readable on each. */
+/** Number of the style sheet's classes for colours of areas, on all of which text is readable. */
 const HUES = 8;
 
 const HOUR = 3_600_000;
 
-/** The category of an area that stands for many tokens. */
+/** The category of an area that stands for several tokens. */
 const MANY = "many";
 
-/** Categories by the time until a token ends; the first that fits counts. */
+/** Categories by the time until a token ends; the first match counts. */
 const ENDS: readonly (readonly [label: string, withinMs: number])[] = [
   ["within an hour", HOUR],
   ["within a day", 24 * HOUR],

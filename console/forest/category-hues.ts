@@ -1,9 +1,9 @@
-/** The colours of the categories that were drawn since the page was opened, of each kind of them. */
+/** The colours of categories since the page was opened, by kind of category. */
 const drawn = new Map<string, Map<string, string>>();
 
 /**
- * `huesOf` with the colours of all earlier drawings of a kind: a category that was out of view for a while, or that
- * another page shows too, has the one that it had.
+ * Like `huesOf`, but remembers the colours of all earlier drawings of a kind: a category keeps its colour while it is
+ * out of view, and on another page.
  */
 export function keptHues(kind: string, ranked: readonly string[], hues: number): ReadonlyMap<string, string> {
   const before = drawn.get(kind) ?? new Map<string, string>();
@@ -17,11 +17,11 @@ export function keptHues(kind: string, ranked: readonly string[], hues: number):
 export const OTHER_HUE = "hue-rest";
 
 /**
- * The classes of categories, the largest of which come first. A category keeps its colour while others grow, shrink,
- * come or go: it has the one that it had before, or its name chooses it, and only of two that choose the same one the
- * later in the alphabet takes the next.
+ * Assigns a class to each category, the largest first. A category keeps its colour while others grow, shrink, come or
+ * go: it has its earlier colour, or else a hash of its name chooses it. When two choose the same colour, the later one
+ * in the alphabet takes the next free one.
  *
- * @param hues number of colours; categories beyond it have none of their own
+ * @param hues number of colours; further categories have no colour of their own
  * @param before the classes of earlier drawings
  */
 export function huesOf(
@@ -33,7 +33,7 @@ export function huesOf(
   const coloured = ranked.slice(0, hues).sort();
   const classes = Array.from({ length: hues }, (_, hue) => classOf(hue));
   const had = (category: string): number => classes.indexOf(before.get(category) ?? "");
-  // Two that were never drawn together can have had the same one.
+  // Two categories that were never drawn together can have the same earlier colour.
   for (const category of coloured) {
     if (had(category) >= 0 && !taken.has(had(category))) taken.set(had(category), category);
   }
@@ -49,7 +49,7 @@ export function huesOf(
 
 const classOf = (hue: number): string => `hue-${hue}`;
 
-/** FNV-1a, 32 bits: names that differ by a letter get other colours. */
+/** FNV-1a, 32 bits, so that similar names get different colours. */
 function hashOf(text: string): number {
   let hash = 0x811c9dc5;
   for (const character of text) {

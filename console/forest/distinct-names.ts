@@ -2,12 +2,12 @@ import type { Token } from "../../client/answers.d.ts";
 import { shortAccessor } from "../format.ts";
 import { nameOf } from "../tokens/selection.ts";
 
-/** Between a name that several have and what one of them differs by. */
+/** Separates a shared name from what is different. */
 export const DIFFERS_BY = " · ";
 
 /**
- * The names of tokens that are shown beside each other, by accessor. Where several have the same name, each has what it
- * differs by as well: the value of the key of metadata that tells most of them apart, otherwise the end of its accessor.
+ * Names of tokens that are shown together, by accessor. Tokens with the same name get a suffix: the value of the
+ * metadata key with the most different values, otherwise the end of the accessor.
  */
 export function distinctNames(tokens: readonly Token[]): ReadonlyMap<string, string> {
   const names = new Map<string, string>();
@@ -22,7 +22,7 @@ export function distinctNames(tokens: readonly Token[]): ReadonlyMap<string, str
   return names;
 }
 
-/** The key of metadata with the most values among these; undefined when none has more than one. */
+/** The metadata key with the most values among these tokens; undefined when no key has more than one. */
 function tellingKey(tokens: readonly Token[]): string | undefined {
   const values = new Map<string, Set<string>>();
   for (const { metadata } of tokens) {

@@ -3,12 +3,12 @@ import { count, counted } from "../format.ts";
 import { type GroupBy, groupOf } from "../tokens/grouping.ts";
 import { type Item, type MountGroup, restItem, sumOf, type TreeGroup, treeItems } from "./token-map.ts";
 
-/** Where one area of a method leads: to the trees of the group. */
+/** Returns the address that the area of a group leads to: its trees. */
 export type OpensGroup = (mount: string, group: string) => string;
 
 /**
- * The trees of each method with those of one group as one area, from the counters of the server. A tree that is alone in its group, or
- * whose first token has none, stays as it is.
+ * The items of each method, with the trees of each group as one area, from the counters of the server. A tree that is alone in its
+ * group, or whose first token has no group, stays an area.
  */
 export function itemsByGroup(map: TokenMap, items: readonly Item[], by: GroupBy, opens: OpensGroup): readonly Item[] {
   return items.map((frame) => {
@@ -37,7 +37,7 @@ function areasOf(group: MountGroup, groups: readonly TreeGroup[], by: GroupBy, o
   return [...areas, ...apart, ...(rest.count > 0 ? [restItem(frame, rest)] : [])];
 }
 
-/** The same from the trees that are named, where the server counts no groups. */
+/** The same from the trees that the server named, when it counts no groups. */
 function joined(frame: Item, by: GroupBy, opens: OpensGroup): Item {
   if (!frame.items) return frame;
   const groups = Map.groupBy(frame.items, ({ token, key }) => (token && groupOf(token, by)) || `\0${key}`);
@@ -52,7 +52,7 @@ export const groupsIn = (items: readonly Item[]): readonly string[] => [
   ...new Set(items.flatMap((frame) => (frame.items ?? []).flatMap(({ joined, name }) => (joined ? [name] : [])))),
 ];
 
-/** The areas of groups by their names, where those are known. */
+/** The areas of groups with their display names, where known. */
 export const withNames = (items: readonly Item[], names: ReadonlyMap<string, string>): readonly Item[] =>
   items.map((frame) =>
     frame.items
@@ -76,7 +76,7 @@ function joinedItem(mount: string, group: string, of: readonly Item[], opens: Op
   };
 }
 
-/** The trees of one group alone, those that are not named in one area. */
+/** The trees of one group. Trees that the server does not name are one area. */
 export function itemsOfGroup(map: TokenMap, items: readonly Item[], by: GroupBy, group: string): readonly Item[] {
   return items.flatMap((frame) => {
     const trees = (frame.items ?? []).filter(({ token }) => token !== null && groupOf(token, by) === group);

@@ -6,7 +6,7 @@ import { type Item, treesIn } from "./token-map.ts";
 
 const LISTED = 12;
 
-/** When a tree ends with its first token, or the first of the named trees of a group; undefined: none is named. */
+/** When the tree of an item ends, or the first of the named trees of a group; undefined without a named tree. */
 function firstEnd({ token, joined = [] }: Item): string | null | undefined {
   if (token) return token.expires;
   const ends = joined.flatMap(({ token: first }) => (first ? [first.expires] : []));
@@ -20,7 +20,7 @@ interface LargestProps {
   readonly by: GroupBy;
 }
 
-/** The largest areas of the map as a table: trees, and the trees of one group together. */
+/** The largest areas of the map as a table of trees and groups of trees. */
 export function Largest({ items, by }: LargestProps) {
   const filterOf = ({ group }: Item) => (group === undefined ? {} : filterOfGroup(by, group));
   const largest = items
@@ -47,7 +47,7 @@ export function Largest({ items, by }: LargestProps) {
             cell: (item) => {
               const end = firstEnd(item);
               if (end !== undefined) return <End at={end} />;
-              // The map names the largest trees alone: the list has the others, the first to end first.
+              // The map names only the largest trees; the list has all, the first to end first.
               return <a href={href(["tokens"], { ...filterOf(item), mount: item.mount, sort: "end" })}>in the list</a>;
             },
           },

@@ -4,7 +4,7 @@ import { pathOf } from "../href.ts";
 import type { Answer } from "../result.ts";
 import type { Branch } from "./token-map.ts";
 
-/** @param groupBy what the trees are grouped by, as the API calls it; "" for nothing */
+/** @param groupBy the grouping, as the API calls it; "" for none */
 export const readMap = (api: Api, groupBy: string): Promise<Answer<TokenMap>> =>
   api.read<TokenMap>("sys/tokens/map", { group_by: groupBy });
 

@@ -7,10 +7,10 @@ import { distinctNames } from "./distinct-names.ts";
 
 export type MountGroup = TokenMap["groups"][number];
 
-/** Trees whose first tokens have something in common, with all of their tokens. */
+/** Trees whose first tokens have the same value of the grouping, with all of their tokens. */
 export type TreeGroup = NonNullable<MountGroup["by_group"]>[number];
 
-/** Tokens that the server counts without naming them; estimated when some counters have no mount. */
+/** Tokens that the server counts without naming them. The number is an estimate when some counters have no mount. */
 type Rest = MountGroup["rest"];
 
 /** A token with two levels below it. */
@@ -27,24 +27,24 @@ export interface Item {
   readonly count: number;
   /** The content of a frame. */
   readonly items?: readonly Item[];
-  /** The token that it is, or whose tree it is. */
+  /** The token of this area, or the first token of its tree. */
   readonly token: Token | null;
   readonly mount: string;
-  /** The address that a click leads to. */
+  /** The address that a click opens. */
   readonly opens: string;
-  /** The group that it stands for. Its name may be another: an entity is called by its own. */
+  /** The key of the group of this area. Its display name may differ: an entity is shown by its name. */
   readonly group?: string;
-  /** The trees of one group that are drawn as one area: those that are named. */
+  /** The named trees of one group that are drawn as one area. */
   readonly joined?: readonly Item[];
-  /** How many trees those are with the ones that are not named. */
+  /** Number of those trees, with the ones that are not named. */
   readonly trees?: number;
-  /** Of an area that stands for many trees or branches. */
+  /** Set for an area that stands for many trees or branches. */
   readonly rest?: Rest;
 }
 
 /**
- * The items of the whole forest. A mount is as large as its trees: what a login began counts there, whichever way the tokens
- * below it were made.
+ * The items of the whole forest. The area of a mount is as large as the trees that its logins began, whichever way their
+ * other tokens were made.
  */
 export function itemsOfMap({ groups }: TokenMap): readonly Item[] {
   return groups.map((group) => {
@@ -54,7 +54,7 @@ export function itemsOfMap({ groups }: TokenMap): readonly Item[] {
   });
 }
 
-/** The sum of their tokens. */
+/** The sum of the items' tokens. */
 export const sumOf = (items: readonly Item[]): number => items.reduce((sum, { count }) => sum + count, 0);
 
 function itemsOfGroup(group: MountGroup): readonly Item[] {
@@ -63,7 +63,7 @@ function itemsOfGroup(group: MountGroup): readonly Item[] {
   return rest.count === 0 ? trees : [...trees, restItem({ key: mount, mount, token: null }, rest)];
 }
 
-/** The trees of a mount that are named. */
+/** The trees of a mount that the server named. */
 export function treeItems({ mount, largest }: MountGroup): readonly Item[] {
   const names = distinctNames(largest.map(({ root }) => root));
   return largest.map(({ tree, root, count }) => {
@@ -75,7 +75,7 @@ export function treeItems({ mount, largest }: MountGroup): readonly Item[] {
 /** The number of trees in an area. */
 export const treesIn = ({ trees, joined, rest }: Item): number => trees ?? joined?.length ?? rest?.trees ?? 1;
 
-/** One area for all that is too small, or too much, to be named in a frame. */
+/** One area for everything in a frame that is too small or too numerous to be named. */
 export function restItem({ key, mount, token }: Pick<Item, "key" | "mount" | "token">, rest: Rest): Item {
   const { trees, count } = rest;
   const noun = count === trees ? "single token" : token ? "smaller branch" : "smaller tree";
@@ -90,11 +90,11 @@ export function restItem({ key, mount, token }: Pick<Item, "key" | "mount" | "to
   };
 }
 
-/** A token with others below it opens as a map, one alone as its page. */
+/** A token with descendants opens as a map, any other as its page. */
 const openingOf = ({ accessor }: Token, hasOthersBelow: boolean): string =>
   hasOthersBelow ? href([], { token: accessor }) : href(["tokens", accessor]);
 
-/** The items of a branch: its children, and theirs. */
+/** The items of a branch: its children and grandchildren. */
 export function itemsOfBranch({ children = [] }: Branch): readonly Item[] {
   const names = distinctNames(children.map(({ token }) => token));
   return children.map((child) => itemOfBranch(child, names.get(child.token.accessor)));
@@ -117,10 +117,10 @@ function itemOfBranch({ token, descendants, children = [] }: Branch, name = name
   };
 }
 
-/** The number of tokens in areas that were revoked and are not swept yet. */
+/** The number of tokens in areas that were revoked and not swept yet. */
 export const goingIn = (items: readonly Item[]): number =>
   items.reduce((sum, item) => sum + (goes(item) ? item.count : goingIn(item.items ?? item.joined ?? [])), 0);
 
-/** True when a revocation meant all of an area. */
+/** True when all of an area was revoked. */
 export const goes = (item: Item, isRevoked = isBeingRevoked): boolean =>
   isRevoked(item.token) || (item.joined?.length === treesIn(item) && item.joined.every((one) => goes(one, isRevoked)));

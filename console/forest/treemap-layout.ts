@@ -13,7 +13,7 @@ export interface Area {
 
 const HEADER = 20;
 const GAP = 2;
-/** Square pixels. A smaller area can be neither seen nor clicked: such areas of one frame are drawn as one. */
+/** Square pixels. A smaller area can't be seen or clicked, so such areas of a frame are joined. */
 const LEAST_AREA = 110;
 
 interface Node {
@@ -46,7 +46,7 @@ export function layOut(items: readonly Item[], width: number, height: number): r
   });
 }
 
-/** What is drawn together comes last, as large as it may be. */
+/** Sorts the joined area last, whatever its size. */
 const restOf = ({ data: { item } }: { readonly data: Node }): number => (item?.rest ? 1 : 0);
 const sizeOf = ({ value = 0 }: { readonly value?: number | undefined }): number => value;
 

@@ -13,23 +13,23 @@ interface TreemapProps {
   readonly label: string;
 }
 
-/** The least area (px) with room for a name, and for a name with a number below it. */
+/** The smallest area (px) with room for a name, and for a name and a number. */
 const NAMED = { width: 38, height: 18 };
 const COUNTED = { width: 38, height: 42 };
 const LINE = 15;
 /** The least width (px) at which a name is wrapped: in a narrower area it would break within a word. */
 const WRAPPED_WIDTH = 90;
-/** The least width (px) with room for what a number counts, and for the number of trees. */
+/** The smallest width (px) for the unit of the number, and for the number of trees. */
 const UNIT_WIDTH = 76;
 const TREES_WIDTH = 150;
 
-/** Until when (ms) a map that appears takes the focus: it was opened from an area of another one. */
+/** Time (ms) until which a new map takes the focus, because it was opened from an area of the previous map. */
 let followUntil = 0;
 const FOLLOW_MS = 5_000;
 
 /**
- * The map. One area has the focus; arrow keys go to the next one in their direction, Enter opens it. There are hundreds of areas:
- * they are rendered again only when the map changes, and one listener of each kind serves them all.
+ * The map. One area has the focus; arrow keys move to the next area in their direction, Enter opens it. There are hundreds of
+ * areas, so they are rendered only when the map changes, and each kind of event has one listener for all areas.
  */
 export function Treemap({ items, by, label }: TreemapProps) {
   const frame = useRef<HTMLElement>(null);
@@ -45,7 +45,7 @@ export function Treemap({ items, by, label }: TreemapProps) {
     () => areas.map((area, at) => drawArea(area, at, palette.get(categoryOf(area.item, by, now)) ?? OTHER_HUE)),
     [areas, palette, by, now],
   );
-  // An area of a previous map is not in this one.
+  // The area of a previous map is not in this map.
   const shown = pointedAt && areas.includes(pointedAt) ? pointedAt : null;
   const isMoving = useMemo(() => areas.some(({ item }) => goes(item)), [areas]);
 
@@ -100,7 +100,7 @@ export function Treemap({ items, by, label }: TreemapProps) {
       return;
     }
     keepTabStop(at);
-    // A press of the mouse gives the focus too, just before it opens the area.
+    // A mouse press also moves the focus, just before the click opens the area.
     if (elementAt(at)?.matches(":focus-visible")) setPointedAt(areas[at] ?? null);
   };
 
@@ -126,10 +126,10 @@ export function Treemap({ items, by, label }: TreemapProps) {
   );
 }
 
-/** How large the map is on the screen, in px. */
+/** The size of the map on the screen (px). */
 function useSize(frame: { readonly current: HTMLElement | null }) {
   const [size, setSize] = useState({ width: 0, height: 0 });
-  // Before the first picture, so that there is none without areas.
+  // Before the first paint, so that it has areas.
   useLayoutEffect(() => {
     const element = frame.current;
     if (!element) return;
@@ -156,7 +156,7 @@ function drawArea({ item, x, y, width, height, isFrame }: Area, at: number, hue:
       ? ` in ${counted(treesIn(item), "tree")}`
       : "";
   const spoken = `, ${approximate(item.count, "token", item.rest?.estimated)}${trees}${isGone ? ", revoked" : ""}`;
-  // The name takes the lines that the number leaves it.
+  // The name gets the lines that the number does not need.
   const lines =
     isFrame || width < WRAPPED_WIDTH ? 1 : Math.max(1, Math.floor((height - 6) / LINE) - (isCounted ? 1 : 0));
   const shown = labelOf(item, (width - 10) * lines);
@@ -181,10 +181,10 @@ function drawArea({ item, x, y, width, height, isFrame }: Area, at: number, hue:
   );
 }
 
-/** True for the frame around the trees that a method began: they have tokens that other methods made. */
+/** True for the frame of an auth method: its trees can have tokens that other methods made. */
 const isOfMethod = ({ token }: Item, isFrame: boolean): boolean => isFrame && token === null;
 
-/** How many tokens an area stands for, with as much of what it counts as there is room for. */
+/** The number of tokens of an area, with its unit if there is room. */
 function numberOf(item: Item, width: number, isMethod: boolean): string {
   const { count, rest, joined } = item;
   const number = `${rest?.estimated ? "≈ " : ""}${compact(count)}`;
@@ -195,16 +195,15 @@ function numberOf(item: Item, width: number, isMethod: boolean): string {
   return `${tokens}${trees}`;
 }
 
-/** Of several lines the last one ends with the dots, a single one is cut where the area ends. */
+/** The style sheet ends the last of several lines with dots; a single line is cut at the end of the area. */
 const ONE_LINE = { display: "block", whiteSpace: "nowrap", textOverflow: "ellipsis" };
 
 /** Width of a character of a name (px), about. */
 const CHARACTER = 7;
 
 /**
- * The name of an item, cut at its end by the style sheet where it does not fit. What it shares with its neighbours is
- * left out before, with dots in its place, when all of the rest has room: the name that several have, or that of the
- * method at its beginning, which the frame says.
+ * The name of an item, which the style sheet cuts at its end. From a name that is too long, the part that several tokens
+ * share is left out, or the name of the method at its beginning if the remaining text fits. Dots mark the gap.
  */
 function labelOf({ name, mount, token, joined }: Item, room = Number.POSITIVE_INFINITY): string {
   if ((!token && !joined) || name.length * CHARACTER <= room) return name;
@@ -239,7 +238,7 @@ export function Legend({ palette }: { readonly palette: ReadonlyMap<string, stri
 
 interface TipProps {
   readonly area: Area;
-  /** Of the map. */
+  /** Size of the map. */
   readonly width: number;
   readonly height: number;
 }

@@ -4,7 +4,7 @@ import { usePolling } from "../ui/index.ts";
 import { goes, type Item } from "./token-map.ts";
 
 const REFRESH_MS = 10_000;
-/** Pause between two loads of the map while something on it is swept. */
+/** Interval of reloads while tokens on the map are swept (ms). */
 const FOLLOW_MS = 1_000;
 
 /** Reloads the map regularly, and more often while something on it is swept. */
@@ -14,6 +14,6 @@ export function useRefresh(reload: () => void, items: readonly Item[]): void {
   usePolling(true, reloadShown, isSwept ? FOLLOW_MS : REFRESH_MS);
 }
 
-/** What waits for a tidy run may wait for hours: it is not followed. */
+/** True while a sweep is running. Tokens that wait for a tidy run can wait for hours, and do not count. */
 const isMoving = (item: Item): boolean =>
   goes(item, (token) => isBeingSwept(token)) || (item.items ?? item.joined ?? []).some(isMoving);

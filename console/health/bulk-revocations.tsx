@@ -14,7 +14,7 @@ const LISTED = 20;
 
 type Revocation = WatermarkRevocations["revocations"][number];
 
-/** Revocations of many tokens: by filter, with their progress, and by path, method, role or entity. */
+/** Bulk revocations: by filter, with their progress, and by path, method, role or entity. */
 export function BulkRevocations() {
   const { api } = useSession();
   const walks = useLoad("walks", async () => {

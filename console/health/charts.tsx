@@ -9,7 +9,7 @@ import { latenciesOf, ratesOf, readMetrics, type Sample, sampleOf } from "./prom
 
 const WAITING = "The line begins with the second reading, in three seconds.";
 const POLL_MS = 3_000;
-/** Samples that are kept: five minutes. */
+/** Number of samples that are kept: five minutes. */
 const KEPT = 100;
 const RESULTS = ["success", "refused", "failed"] as const;
 
@@ -21,7 +21,7 @@ const SPANS = [
   ["now", "Now"],
 ] as const;
 
-/** What happens: in the last day, or since this page was opened. */
+/** Charts of the last day, or since this page was opened. */
 export function Charts() {
   const [span, setSpan] = useState<"day" | "now">("day");
   return (
@@ -31,7 +31,7 @@ export function Charts() {
   );
 }
 
-/** The figures of `sys/metrics` since this page was opened, and how they change. */
+/** The figures of `sys/metrics` since this page was opened. */
 function LiveCharts() {
   const { api } = useSession();
   const [samples, setSamples] = useState(seen);

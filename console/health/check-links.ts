@@ -5,7 +5,7 @@ interface Place {
   readonly to: string;
 }
 
-/** Where the console shows what a check is about, by the name of the check. */
+/** The pages of the console for a check, by its name. */
 const PLACES: Readonly<Record<string, readonly Place[]>> = {
   audit: [{ label: "Audit log", to: href(["audit"]) }],
   faults: [{ label: "Audit log", to: href(["audit"]) }],
@@ -18,5 +18,5 @@ const PLACES: Readonly<Record<string, readonly Place[]>> = {
   endless_tokens: [{ label: "Tokens without an end", to: href(["tokens"], { never_ends: "true" }) }],
 };
 
-/** The pages for a check; none where its own card on Health is all. */
+/** The pages for a check; none when only Health shows it. */
 export const linksOfCheck = (check: string): readonly Place[] => PLACES[check] ?? [];

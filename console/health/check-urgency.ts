@@ -28,7 +28,7 @@ export function unknownText(checks: readonly Judged[]): string {
   return unknown.length === 0 ? "" : `Not known: ${unknown.map(({ title }) => title).join(", ")}.`;
 }
 
-/** The checks, the most urgent first; those of one state stay in their order. */
+/** The checks, the most urgent first; checks of the same state keep their order. */
 export function byUrgency<T extends { readonly state: string }>(checks: readonly T[]): readonly T[] {
   const order = Object.keys(WORDS);
   return [...checks].sort((a, b) => order.indexOf(a.state) - order.indexOf(b.state));

@@ -7,6 +7,6 @@ export function cleanUpText({
   clean_up: state,
   tokens_left: left,
 }: Pick<Revocation, "clean_up" | "tokens_left">): string {
-  // Its tokens are swept. Only the run of tidy that says so has not ended, or was not the one that swept them.
+  // The tokens are swept, but the tidy run that reports that has not ended, or another run swept them.
   return left === 0 && state !== "finished" ? "done, as far as the map shows" : state;
 }

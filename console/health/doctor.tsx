@@ -13,7 +13,7 @@ const LOOKS: Readonly<Record<string, readonly [look: string, icon: IconName]>> =
   failing: ["bad", "alert"],
 };
 
-/** What an operator should know: every check of the server, the worst first, with what to do. */
+/** All checks of the server, the worst first, with advice. */
 export function DoctorCard({ doctor }: { readonly doctor: Loaded<Doctor> }) {
   const checks = byUrgency(doctor.value?.checks ?? []);
   const [urgent, others] = [checks.filter(({ state }) => state !== "ok"), checks.filter(({ state }) => state === "ok")];

@@ -19,7 +19,7 @@ const ROTATION: readonly FieldGroup[] = [
   },
 ];
 
-/** The keys under which values are sealed: which term is used, and when the next one begins. */
+/** The keys that seal stored values: the current term, and when the next one begins. */
 export function Keys() {
   const { api } = useSession();
   const keys = useLoad("keys", () => api.read<KeyStatus>("sys/key-status"));

@@ -10,11 +10,11 @@ export interface DayPoints {
   rates(countOf: (slot: Slot) => number): readonly ChartPoint[];
   /** The latency (ms) that `share` of the requests of a slot did not exceed. */
   latencies(share: number): readonly ChartPoint[];
-  /** A number that only some slots have. */
+  /** A value that only some slots have. */
   counts(of: (slot: Slot) => number | null): readonly ChartPoint[];
 }
 
-/** @param now (ms) bounds the last slot, which is not complete */
+/** @param now (ms) end of the last slot, which is incomplete */
 export function dayPoints({ interval_seconds: interval, bounds, samples }: MetricsHistory, now: number): DayPoints {
   const slots = samples.map((slot) => ({ slot, at: Date.parse(slot.time) }));
   const seconds = (at: number): number => Math.max(60, Math.min(interval, (now - at) / 1000));

@@ -32,7 +32,7 @@ function sumsBy(metrics: readonly Metric[], name: string, label: string): Readon
   return sums;
 }
 
-/** The figures of one moment. Counters begin with the isolate that answered. */
+/** The figures of one moment. Counters begin with the start of the isolate that answered. */
 export interface Sample {
   /** ms */
   readonly at: number;
@@ -40,7 +40,7 @@ export interface Sample {
   readonly failures: number;
   readonly limited: number;
   readonly swept: number;
-  /** Trees that remove dead tokens now. */
+  /** Trees with a running sweep. */
   readonly sweeping: number;
   readonly logins: ReadonlyMap<string, number>;
   /** Number of requests by the upper bound of their time (s). */
@@ -71,8 +71,8 @@ export function sampleOf(metrics: readonly Metric[], at: number): Sample {
 }
 
 /**
- * The rate of a counter per second between consecutive samples. A counter that fell comes from another isolate, or from one
- * that was restarted: the rate is null there.
+ * The rate of a counter per second between consecutive samples. A counter that fell comes from another or a restarted
+ * isolate, so its rate is null.
  */
 export function ratesOf(samples: readonly Sample[], countOf: (sample: Sample) => number): readonly ChartPoint[] {
   return samples.slice(1).map((sample, before) => {
@@ -102,7 +102,7 @@ export function latenciesOf(samples: readonly Sample[], share: number): readonly
   });
 }
 
-/** The value that `wanted` of what is in cumulative buckets do not exceed, linear within a bucket. */
+/** The value that `wanted` items of cumulative buckets do not exceed, linear within a bucket. */
 export function quantileOf(buckets: readonly (readonly [bound: number, count: number])[], wanted: number): number {
   let lower = 0;
   let below = 0;

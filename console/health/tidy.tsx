@@ -11,7 +11,7 @@ type Figures = NonNullable<TidyStatus["last"]>;
 
 const POLL_MS = 2_000;
 
-/** The run that compares all lists with the tokens in them. */
+/** The tidy run, which compares all lists with the tokens in them. */
 export function Tidy() {
   const { api } = useSession();
   const status = useLoad("tidy", () => api.read<TidyStatus>("auth/token/tidy-status"));

@@ -12,11 +12,11 @@ import { MOST_NAMED } from "../tokens/selection.ts";
 import { previewRevocation, readTokens } from "../tokens/token-api.ts";
 import { Notice } from "../ui/index.ts";
 
-/** What was counted before all tokens of an entity were ended. */
+/** The counts before all tokens of an entity were ended. */
 export interface EndOfTokens {
-  /** null where the token may not count them. */
+  /** null when the token may not count them. */
   readonly preview: Preview | null;
-  /** The first `MOST_NAMED` of its own tokens, for the check. */
+  /** The first `MOST_NAMED` accessors, for the check afterwards. */
   readonly accessors: readonly string[];
 }
 
@@ -27,7 +27,7 @@ interface EndTokensProps {
   readonly onEnded: (end: EndOfTokens) => void;
 }
 
-/** Ends all tokens of an entity, after their numbers were shown. */
+/** Ends all tokens of an entity, after showing how many they are. */
 export function EndTokens({ entity: { id, name, disabled }, onEnded }: EndTokensProps) {
   const { api, self } = useSession();
   const [counted, setCounted] = useState<EndOfTokens>(NOTHING);
@@ -36,13 +36,13 @@ export function EndTokens({ entity: { id, name, disabled }, onEnded }: EndTokens
   const entity = `identity/entity/id/${pathOf(id)}`;
   const path = `${entity}/not-before`;
   const send = async () => {
-    // First: a disabled entity has no token that is accepted, and gets none, whatever becomes of the second request.
+    // First: a disabled entity's tokens are refused and it gets no new ones, even if the second request fails.
     if (disables) setStep("Disabling the entity");
     const before = disables ? await api.call(entity, { body: { disabled: true } }) : done(null);
     if (!before.ok) return before;
     setStep("Ending the tokens: the answer comes when every part of the service refuses them");
     const answer = await api.call(path, { body: { not_before: "now" } });
-    // They are refused from now on. A tidy run takes them off the map.
+    // The tokens are refused from now on. A tidy run removes them from the map.
     if (answer.ok) {
       setStep("They are refused. Beginning the clean-up of the map");
       await api.call("auth/token/tidy", { body: {} });
@@ -68,7 +68,7 @@ export function EndTokens({ entity: { id, name, disabled }, onEnded }: EndTokens
         All tokens that it got until now are refused, with everything below them.{" "}
         {disabled ? "It is disabled: it can't log in again." : "It can log in again, unless it is disabled."}
       </p>
-      {/* An entity that disables itself is refused: it could not end its tokens then. */}
+      {/* An entity that disables itself could not end its tokens afterwards. */}
       {!disabled && self.entity_id !== id && (
         <label class="check">
           <input

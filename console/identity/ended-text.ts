@@ -2,17 +2,18 @@ import type { EndedCheck } from "../../client/answers.d.ts";
 import { counted } from "../format.ts";
 import type { Preview } from "../tokens/revocation-preview.ts";
 
-/** A request that ends what was made until now has this little between its two times (ms). */
+/** Largest difference (ms) between the two times of a request that ends all tokens up to now. */
 const AT_ONCE_MS = 10_000;
 
-/** True when a request ended only tokens from before a time that had passed: that time says more than its own. */
+/** True when a request ended only the tokens from before an earlier time, which must be shown then. */
 export const isCutOff = (createdBefore: string, time: string): boolean =>
   Date.parse(time) - Date.parse(createdBefore) > AT_ONCE_MS;
 
 /**
- * How many tokens a request has ended: as they are recorded, or else as they were counted before. null: not known.
+ * How many tokens a request has ended: the recorded number, or else the number that was counted before. null: not
+ * known.
  *
- * @param goesOn true while there are others that are not recorded yet
+ * @param goesOn true while more are still to be recorded
  */
 export function endedText(
   check: Pick<EndedCheck, "checked" | "next"> | null,

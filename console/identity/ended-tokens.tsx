@@ -25,14 +25,14 @@ type Revocation = WatermarkRevocations["revocations"][number];
 
 /** The last request that ended the tokens of an entity. */
 interface KnownEnd extends Revocation {
-  /** When it was answered, as its event says. null: the event can't be read. */
+  /** The time of the answer in its event. null: the event can't be read. */
   readonly answered: string | null;
 }
 
-/** Returns null when there was none, or its watermark is not kept any more. */
+/** The last end of an entity's tokens; null without one, or when its watermark has expired. */
 async function readEnd(api: Api, id: string, isNew: boolean, readsEvents: boolean): Promise<Answer<KnownEnd | null>> {
   if (!isNew) {
-    // The list of all revocations is long: it is read where there is one of this entity.
+    // The list of all revocations is long, so it is read only when this entity has a watermark.
     const path = `identity/entity/id/${pathOf(id)}/not-before`;
     const before = await api.read<{ readonly not_before: string | null }>(path);
     if (!before.ok || before.value.not_before === null) return done(null);
@@ -42,7 +42,7 @@ async function readEnd(api: Api, id: string, isNew: boolean, readsEvents: boolea
   const own = revocations.value.revocations.find(({ entity_id: entity }) => entity === id);
   if (!own) return done(null);
   const isKnown = readsEvents && own.request_id !== "";
-  // The time of the timeline below, so that one request has one time.
+  // The time of the event, so that the receipt and the timeline below show the same time.
   const event = isKnown ? await readEvents(api, { request_id: own.request_id, limit: 1 }) : null;
   const answered = event?.ok ? (event.value.events[0]?.time ?? null) : null;
   return done({ ...own, answered });
@@ -50,13 +50,13 @@ async function readEnd(api: Api, id: string, isNew: boolean, readsEvents: boolea
 
 interface EndedTokensProps {
   readonly entity: Pick<Entity, "id" | "disabled">;
-  /** What was counted before; null when this page has not ended them. */
+  /** The counts before; null when the tokens were not ended on this page. */
   readonly end: EndOfTokens | null;
 }
 
 /**
- * The receipt of the last end of an entity's tokens, as long as the server knows it: who asked and when, how far the
- * clean-up is, how many ended and what their trees say, and whether it can log in again.
+ * The receipt of the last end of an entity's tokens, as long as the server has it: who asked and when, the progress of
+ * the clean-up, how many tokens ended and what their trees answer, and whether the entity can log in again.
  */
 export function EndedTokens({ entity: { id, disabled }, end }: EndedTokensProps) {
   const session = useSession();
@@ -102,7 +102,7 @@ function Receipt({ own, end }: ReceiptProps) {
   const preview = end?.preview ?? null;
   const goesOn = (left ?? 0) > 0;
   const accessors = end?.accessors ?? [];
-  // Tidy records what has ended as it takes it off the map. Until then this page knows what it counted.
+  // Tidy records ended tokens as it removes them from the map. Until then this page uses its own count.
   const isCounted = goesOn && accessors.length > 0;
   return (
     <>
@@ -127,7 +127,7 @@ function Receipt({ own, end }: ReceiptProps) {
       />
       {request !== "" && (
         <CheckAgain
-          // What tidy has recorded meanwhile is checked too.
+          // Rendered anew when tidy has recorded more, which is checked too.
           key={`${isCounted} ${goesOn} ${own.clean_up}`}
           total={isCounted ? accessors.length : goesOn ? 0 : (preview?.total ?? 0)}
           isLeast={!isCounted && (goesOn || preview === null)}
@@ -141,7 +141,7 @@ function Receipt({ own, end }: ReceiptProps) {
   );
 }
 
-/** Writes who asked and the accessors of all that ended into a file. */
+/** Exports who asked, and the accessors of all ended tokens, to a file. */
 function ExportEnd({ end, id }: { readonly end: KnownEnd; readonly id: string }) {
   const { api } = useSession();
   const { request_id: request, asked_by: by, time, answered, created_before: before } = end;

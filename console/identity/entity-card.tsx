@@ -33,7 +33,7 @@ export function EntityCard(props: CardProps) {
             entity={entity}
             onEnded={(ended) => {
               setEnd(ended);
-              // It can have been disabled too.
+              // The entity may have been disabled too.
               reload();
             }}
           />
@@ -45,7 +45,7 @@ export function EntityCard(props: CardProps) {
           <EndedTokens key={id} entity={{ id, disabled }} end={end} />
           <Aliases kind="entity-alias" owner={id} aliases={aliases} onChange={reload} />
           <Related title="Groups that it is in" part="groups" ids={[...direct, ...inherited]} />
-          {/* With what has ended its tokens just now. */}
+          {/* Reloads after the tokens were ended on this page. */}
           <EntityTimeline key={`${id} ${end !== null}`} id={id} />
         </>
       )}
@@ -53,7 +53,7 @@ export function EntityCard(props: CardProps) {
   );
 }
 
-/** What the entity did. One's own can be read without `sudo`. */
+/** The events of an entity. The user's own events can be read without `sudo`. */
 function EntityTimeline({ id }: { readonly id: string }) {
   const session = useSession();
   const isOwn = session.self.entity_id === id && !mayDo(session, ASKED_PATHS.audit, "read", "sudo");

@@ -21,9 +21,9 @@ interface IdentityCardProps<T> extends CardProps {
   readonly groups: readonly FieldGroup[];
   /** Consequences of its deletion. */
   readonly deletion: string;
-  /** What people call it, where its own name says nothing to them; "" where it does. */
+  /** A name for people when the record's own name was generated; "" otherwise. */
   readonly calledBy?: (found: T) => string;
-  /** How others know it, beside its name. */
+  /** Other names of the record, such as its aliases. */
   readonly alsoKnown?: (found: T) => string;
   /** Buttons beside "Delete". */
   readonly actions?: (found: T, reload: () => void) => ComponentChildren;

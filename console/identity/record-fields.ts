@@ -6,7 +6,7 @@ export type Alias = Entity["aliases"][number];
 /** Most names of aliases in a title. */
 const NAMED = 3;
 
-/** How auth methods know an entity: the name that a login made for it says nothing to people. */
+/** The names of an entity's aliases. Its own name means nothing to people when a login generated it. */
 export function aliasNames({ name, aliases }: Pick<Entity, "name" | "aliases">): string {
   const others = [...new Set(aliases.map((alias) => alias.name))].filter((alias) => alias !== name);
   return [...others.slice(0, NAMED), ...(others.length > NAMED ? ["…"] : [])].join(", ");

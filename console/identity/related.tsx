@@ -4,7 +4,7 @@ import { done } from "../result.ts";
 import { useSession } from "../session.ts";
 import { useLoad } from "../ui/index.ts";
 
-/** Most names, each of which takes a call. */
+/** Most names that are read, with one request each. */
 const NAMED = 50;
 
 interface RelatedProps {
@@ -22,7 +22,7 @@ export function Related({ title, part, ids }: RelatedProps) {
     const found = await Promise.all(
       asked.map(async (id) => {
         const answer = await api.read<{ readonly name: string } | null>(`identity/${kind}/id/${pathOf(id)}`);
-        // One that can't be read, or was deleted, is shown by its id.
+        // An item that can't be read, or was deleted, is shown by its id.
         return [id, answer.ok ? answer.value?.name : undefined] as const;
       }),
     );
@@ -37,7 +37,7 @@ export function Related({ title, part, ids }: RelatedProps) {
       </header>
       <ul class="names">
         {asked.map((id) => {
-          // While the names are read, those of the previous ids are kept.
+          // While the names of new ids are loading, `names` still has those of the previous ids.
           const name = names.value?.get(id);
           return (
             <li key={id}>

@@ -2,7 +2,7 @@ import type { Part } from "../records/part.ts";
 
 const ALGORITHMS = ["RS256", "RS384", "RS512", "ES256", "ES384", "ES512", "EdDSA"];
 
-/** What the issuer of identity tokens has (docs/issuer.md). */
+/** The configuration pages of the issuer of identity tokens (docs/issuer.md). */
 export const ISSUER_PARTS: readonly Part[] = [
   {
     kind: "collection",

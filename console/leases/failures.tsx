@@ -10,9 +10,9 @@ import { attemptOf, leaseHref, serviceOf } from "./lease-text.ts";
 /** A lease whose target did not accept its revocation. */
 export interface LeaseFailure {
   readonly lease_id: string;
-  /** The token that held it, where that is known. */
+  /** The token that held the lease, if known. */
   readonly accessor?: string;
-  /** It names the host of the target. */
+  /** Contains the host of the target. */
   readonly error: string;
   /** null: the revocation was given up, and the lease is irrevocable. */
   readonly next_attempt: string | null;
@@ -26,7 +26,7 @@ interface LeaseFailuresProps {
 
 const NEEDS = needsOf("sys/leases/revoke");
 
-/** Leases with the error of each, and buttons that send the revocation of one or of all again. */
+/** Leases with their errors, and buttons that retry the revocation of one lease or of all. */
 export function LeaseFailures({ failures, onTried }: LeaseFailuresProps) {
   return (
     <>
@@ -40,7 +40,7 @@ export function LeaseFailures({ failures, onTried }: LeaseFailuresProps) {
   );
 }
 
-/** Sends the revocations of all that are shown again, one after the other: they may be of one target. */
+/** Retries the revocation of all shown leases, one after the other, because they may have the same target. */
 function TryAll({ failures, onTried }: LeaseFailuresProps) {
   const { api } = useSession();
   const [tried, setTried] = useState<number | null>(null);

@@ -7,7 +7,7 @@ import { LeaseFailures } from "./failures.tsx";
 /** Irrevocable leases that are shown. */
 const SHOWN = 100;
 
-/** The leases whose revocation was given up, each with its error and another attempt. */
+/** The leases whose revocation was given up, each with its error and a button that retries it. */
 export function IrrevocableCard() {
   const { api } = useSession();
   const leases = useLoad("irrevocable", () =>

@@ -1,6 +1,6 @@
 import { href } from "../href.ts";
 
-/** What is said of a lease whose target did not accept its end. */
+/** The fields of a lease whose target did not accept the revocation. */
 interface FailedLease {
   readonly lease_id: string;
   /** null: the revocation was given up, and the lease is irrevocable. */
@@ -14,7 +14,9 @@ export const serviceOf = (leaseId: string): string => leaseId.slice(0, Math.max(
 export const leaseHref = (leaseId: string): string =>
   href(["leases"], { prefix: leaseId.slice(0, leaseId.lastIndexOf("/") + 1), id: leaseId });
 
-/** `sent again`, and whether the time is to be shown: one that has passed while the page stands is due, not ago. */
+/**
+ * `sent again`, and the time to show with it. A time that passed while the page was open is due, and not shown as past.
+ */
 export function attemptOf(
   { next_attempt: next }: FailedLease,
   now: number,
@@ -23,7 +25,7 @@ export function attemptOf(
   return Date.parse(next) > now ? ["sent again", next] : ["due to be sent again now", null];
 }
 
-/** Beside a count of tokens that ended: the leases that did not; "" without any. */
+/** The leases of ended tokens that are not revoked yet, as a text after a count of tokens; "" without any. */
 export function leasesLeftText({
   waiting,
   failing,

@@ -1,6 +1,6 @@
 import { shellWord } from "../records/request-commands.ts";
 
-/** Where a client logs in by AppRole, and as what. */
+/** The place and the role of an AppRole login. */
 export interface AppRolePlace {
   /** The origin that clients reach. */
   readonly address: string;
@@ -10,9 +10,9 @@ export interface AppRolePlace {
 }
 
 /**
- * The login by command. The secret-id is on no command line, where other users of the machine would see it.
+ * The commands of a login. The secret-id is not on a command line, where other users of the machine would see it.
  *
- * @param needsSecretId false: the role-id is enough
+ * @param needsSecretId false when the role-id is enough
  */
 export function loginCommands({ address, mount }: AppRolePlace, roleId: string, needsSecretId: boolean): string {
   const login = `bao write -field=token ${shellWord(`auth/${mount}/login`)} role_id=${shellWord(roleId)}`;

@@ -2,7 +2,7 @@ import type { Part } from "../records/part.ts";
 import { tokenFields } from "./pasted-login.ts";
 import { OPEN_BAO_ONLY, REFUSED_LOGINS, ROLE_LOSS, TOKENS } from "./role-fields.ts";
 
-/** Fields that roles of signed tokens have no use for. */
+/** Fields without effect in roles of signed tokens. */
 const OF_PEOPLE = ["role_type", "oidc"] as const;
 
 /** Parts of the JWT method, for machines or for people. */

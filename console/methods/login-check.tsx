@@ -38,7 +38,7 @@ const WORDS: Readonly<Record<Outcome, readonly [text: string, tone: string, icon
 interface LoginCheckProps {
   readonly mount: string;
   readonly part: LoginCheckOfMount;
-  /** What the fields begin with. */
+  /** Initial values of the fields. */
   readonly given?: { readonly role: string; readonly identity: string };
 }
 
@@ -59,7 +59,7 @@ export function LoginCheck({ mount, part, given }: LoginCheckProps) {
   const isEmpty = identity.trim() === "" && part.mayBeEmpty !== true;
   const mistake = objectMistake(identity);
   const submit = async (event: Event): Promise<void> => {
-    // What is not sent has no result: one of before would seem to be its.
+    // Clears the previous result, which would seem to belong to the current input.
     const isRight = !isEmpty && mistake === "";
     if (!isRight) {
       setAnswer(null);

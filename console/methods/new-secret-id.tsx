@@ -7,7 +7,7 @@ import { RecordForm } from "../records/record-form.tsx";
 import { AllowedButton, Copy, Dialog, SecretDialog } from "../ui/index.ts";
 import { newSecretIdForm, newSecretIdRequest } from "./secret-id.ts";
 
-/** A secret-id as only the answer to its creation shows it. */
+/** A new secret-id. Only the answer to its creation shows it. */
 interface MadeSecretId {
   readonly secret_id: string;
   readonly secret_id_accessor: string;

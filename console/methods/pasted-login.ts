@@ -20,7 +20,7 @@ export function secretIdFields(pasted: string): Readonly<Record<string, unknown>
   return text === "" ? {} : (objectIn(text) ?? { secret_id_accessor: text });
 }
 
-/** Fields that only the body of a login has, and no document. */
+/** Fields of the body of a login that no identity document has. */
 const PROOFS = ["identity", "pkcs7", "iam_request_url", "arn"];
 
 function bodyOf(text: string): Readonly<Record<string, unknown>> | null {
@@ -28,7 +28,7 @@ function bodyOf(text: string): Readonly<Record<string, unknown>> | null {
   return value && PROOFS.some((name) => Object.hasOwn(value, name)) ? value : null;
 }
 
-/** What is wrong with a pasted text that begins as an object does; "" for another one, or a right one. */
+/** The mistake in a pasted text that begins like JSON; "" without one, and for any other text. */
 export const objectMistake = (pasted: string): string =>
   pasted.trim().startsWith("{") && objectIn(pasted.trim()) === null
     ? "It begins like JSON, and is none: a comma, a quote or a bracket is missing."

@@ -1,7 +1,7 @@
 import type { Field, FieldGroup } from "../records/field.ts";
 import type { RefusedLogins } from "../records/part.ts";
 
-/** A part of every method with logins. */
+/** The part for refused logins, which every method with logins has. */
 export const REFUSED_LOGINS: RefusedLogins = {
   kind: "refused logins",
   part: "refused-logins",
@@ -19,7 +19,7 @@ export const LOCATION: Field = {
   hint: "A location hint of Cloudflare, like weur. Empty: near the client.",
 };
 
-/** Fields of the tokens that logins by a role get. */
+/** Settings of the tokens of logins by a role. */
 export const TOKENS: FieldGroup = {
   title: "Tokens that it gives",
   fields: [
@@ -36,7 +36,7 @@ export const TOKENS: FieldGroup = {
   ],
 };
 
-/** Fields of roles without an argument in the Terraform provider, which is Vault's. */
+/** Fields of roles for which the Terraform provider, which is Vault's, has no argument. */
 export const OPEN_BAO_ONLY = ["token_strictly_bind_ip"];
 
 /** Consequences of the deletion of a role. */

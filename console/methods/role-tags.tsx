@@ -5,7 +5,7 @@ import { Card, Copy } from "../ui/index.ts";
 import { ROLE_TAG } from "./cloud-parts.ts";
 
 interface RoleTagsProps {
-  /** The endpoint that makes them. */
+  /** The endpoint that makes role tags. */
   readonly path: string;
   /** The key of the tag that narrows the role; "" for none. */
   readonly keyOfTag: string;

@@ -5,7 +5,7 @@ import { WRAP, wrappingGroup, wrappingOf } from "../records/wrapping.ts";
 /** A secret-id as a look-up shows it. */
 export interface SecretIdFacts {
   readonly secret_id_accessor: string;
-  /** Logins that it is still good for; 0: any number. */
+  /** Remaining logins; 0: no limit. */
   readonly secret_id_num_uses: number;
   readonly expiration_time: string;
   readonly metadata: Readonly<Record<string, string>>;
@@ -13,10 +13,10 @@ export interface SecretIdFacts {
   readonly token_bound_cidrs: readonly string[];
 }
 
-/** How the API writes a time that is not set. */
+/** The API's text for a time that is not set. */
 const NO_TIME = "0001-01-01T00:00:00Z";
 
-/** The end of a secret-id; null: it has none. */
+/** The expiration of a secret-id; null when it does not expire. */
 export const endOf = ({ expiration_time: end }: Pick<SecretIdFacts, "expiration_time">): string | null =>
   end === NO_TIME ? null : end;
 

@@ -22,7 +22,7 @@ import {
 import { NewSecretId } from "./new-secret-id.tsx";
 import { endOf, type SecretIdFacts } from "./secret-id.ts";
 
-/** Secret-ids of one page: each is looked up. */
+/** Secret-ids of a page. Each takes a look-up. */
 const PAGE = 20;
 
 interface SecretIdsProps {
@@ -31,7 +31,7 @@ interface SecretIdsProps {
   readonly role: RecordValue;
 }
 
-/** The secret-ids of a role, unless it needs none. */
+/** The secret-ids of a role; a note if the role needs none. */
 export function SecretIds(props: SecretIdsProps) {
   if (props.role.bind_secret_id !== false) return <SecretIdList {...props} />;
   return (
@@ -46,7 +46,7 @@ export function SecretIds(props: SecretIdsProps) {
 /** The secret-ids of a role, page by page by their accessors. */
 function SecretIdList({ path, role }: SecretIdsProps) {
   const { api } = useSession();
-  // The accessors after which the pages begin, up to the one that is shown.
+  // The accessors after which the pages up to the current one begin.
   const [starts, setStarts] = useState<readonly string[]>([""]);
   const after = starts.at(-1) ?? "";
   const page = useLoad(`${path} ${after}`, () => readPage(api, path, after));
@@ -83,7 +83,7 @@ function SecretIdList({ path, role }: SecretIdsProps) {
 
 interface Row {
   readonly accessor: string;
-  /** Null where it has ended meanwhile, or may not be looked up. */
+  /** null when it has ended meanwhile, or may not be looked up. */
   readonly facts: SecretIdFacts | null;
 }
 
@@ -91,7 +91,7 @@ interface SecretIdPage {
   readonly rows: readonly Row[];
   /** The accessor after which the next page begins; "" at the end. */
   readonly next: string;
-  /** Why secret-ids could not be looked up, of the first that could not. */
+  /** The problem of the first failed look-up. */
   readonly problem: Problem | null;
 }
 
@@ -99,7 +99,7 @@ async function readPage(api: Api, path: string, after: string): Promise<Answer<S
   const listed = await api.read<{ readonly keys?: readonly string[] }>(`${path}/secret-id`, {
     list: true,
     after,
-    // One more says whether there is a next page.
+    // One more than a page, to know whether there is a next page.
     limit: PAGE + 1,
   });
   if (!listed.ok) return listed;
@@ -121,7 +121,7 @@ async function readPage(api: Api, path: string, after: string): Promise<Answer<S
   });
 }
 
-/** A cell with something of a secret-id that was looked up, or a dash. */
+/** A cell for a value of a secret-id, or a dash if it could not be looked up. */
 const known =
   (show: (facts: SecretIdFacts) => ComponentChildren) =>
   ({ facts }: Row): ComponentChildren =>
@@ -157,7 +157,7 @@ function Networks({ facts: { cidr_list: logins, token_bound_cidrs: tokens } }: {
   return <Tags names={[...logins, ...tokens.map((one) => `tokens: ${one}`)]} most={4} />;
 }
 
-/** Digits of an accessor that are typed to destroy its secret-id. */
+/** Number of digits of the accessor that the user types to destroy the secret-id. */
 const TYPED = 6;
 
 interface DestroyProps {

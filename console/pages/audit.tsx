@@ -13,7 +13,7 @@ function placeOf(text: string): string {
   return href(["audit"], isAddress(text) ? { address: text } : { path: text });
 }
 
-/** Events of all, or of an address or the beginning of a path, which are in the address of the page. */
+/** All events, or those of an address or a path prefix, which are parameters of the page. */
 export function AuditPage({ query }: { readonly query: URLSearchParams }) {
   const address = query.get("address") ?? "";
   const path = query.get("path") ?? "";
@@ -27,7 +27,7 @@ export function AuditPage({ query }: { readonly query: URLSearchParams }) {
     setTyped(next);
     setRefusal("");
   };
-  // Without a text it leads from some events back to all of them.
+  // An empty text leads from filtered events back to all.
   const isNothing = text === "" && address === "" && path === "";
   const part = isNothing ? "Type an id, an address or the beginning of a path" : partOfIdText(text);
   const submit = async (event: Event): Promise<void> => {

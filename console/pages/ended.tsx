@@ -21,10 +21,10 @@ import {
   useLoad,
 } from "../ui/index.ts";
 
-/** Tokens of a page. Of all, those of one revocation are one row. */
+/** Tokens per page. In the list of all, the tokens of one bulk revocation are one row. */
 const PAGE = 500;
 
-/** Recently ended tokens; of one job or cause, if the address names it. */
+/** Recently ended tokens: all, or those of a job or a cause in the parameters. */
 export function EndedPage({ query }: { readonly query: URLSearchParams }) {
   const { api } = useSession();
   const of = {

@@ -30,14 +30,14 @@ import {
 } from "../ui/index.ts";
 
 const HOUR = 3_600_000;
-/** Tokens whose metadata gives keys to choose from. */
+/** Number of tokens from which the metadata keys of the grouping are collected. */
 const SOME = 100;
 /** Groups that have a colour of their own. */
 const HUES = 7;
 /** Labels below the bars. */
 const LABELS = 8;
 
-/** Numbers of ending tokens by time and group. A bar leads to its tokens; range and groups are in the address. */
+/** Numbers of ending tokens by time and group. A bar links to its tokens; range and grouping are parameters of the page. */
 export function EndsPage({ query }: { readonly query: URLSearchParams }) {
   const { api } = useSession();
   const range = rangeOf(query.get("range"));
@@ -58,7 +58,7 @@ export function EndsPage({ query }: { readonly query: URLSearchParams }) {
     HUES,
   );
   const hueOf = (group: string): string => hues.get(group) ?? OTHER_HUE;
-  // Keys of metadata to choose from: those of some that end soon.
+  // The metadata keys that can be chosen are those of some tokens that end soon.
   const some = useLoad(JSON.stringify(filter), () => listTokens(api, { ...filter, limit: SOME }));
   const keys = useMemo(
     () => [...new Set((some.value?.tokens ?? []).flatMap(({ metadata }) => Object.keys(metadata)))],
@@ -140,14 +140,14 @@ export function EndsPage({ query }: { readonly query: URLSearchParams }) {
   );
 }
 
-/** A number that leads to its tokens. */
+/** A number that links to its tokens. */
 const listed = (value: string, filter: Readonly<Record<string, string>>) => (
   <a href={href(["tokens"], filter)}>{value}</a>
 );
 
 const iso = (time: number): string => new Date(time).toISOString();
 
-/** The tokens that end from `from` on, before `until` (ms). The API means times after and before, not the moments themselves. */
+/** The filter for ends from `from` up to, but not including, `until` (ms). Both bounds of the API are exclusive. */
 const filterOfSpan = (from: number, until: number): Readonly<Record<string, string>> => ({
   ends_after: iso(from - 1),
   ends_before: iso(until),

@@ -33,10 +33,10 @@ export function ForestPage({ query }: { readonly query: URLSearchParams }) {
   return <Tree accessor={view.token} colour={view.colour} onColour={(colour) => show({ colour })} />;
 }
 
-/** In the place of a grouping: each tree by itself. */
+/** The grouping in which each tree is an area of its own. */
 const TREE = "tree";
 
-/** The view of the forest, kept in the address. */
+/** The view of the forest, kept in the URL. */
 interface View {
   /** The accessor of a token; "" for all trees. */
   readonly token: string;
@@ -46,7 +46,7 @@ interface View {
   readonly colour: ColourBy;
 }
 
-/** The address leaves out defaults. */
+/** The URL leaves out defaults. */
 const parametersOf = ({ by, colour, ...place }: View): Parameters => ({
   ...place,
   ...(by !== "name" && { by }),
@@ -56,7 +56,7 @@ const parametersOf = ({ by, colour, ...place }: View): Parameters => ({
 interface ForestProps {
   readonly view: View;
   readonly show: (change: Partial<View>) => void;
-  /** Names in the address whose values are not known. */
+  /** Parameters of the URL with unknown values. */
   readonly unknown: readonly string[];
 }
 
@@ -83,7 +83,7 @@ function Forest({ view, show, unknown }: ForestProps) {
   const going = goingIn(items);
   const trees = items.reduce((sum, item) => sum + treesOf(item), 0);
   const hasTrees = items.some((item) => (item.items ?? []).some(({ rest }) => rest === undefined));
-  // The number of all methods together is exact.
+  // Only the total of all methods is exact.
   const isEstimate = mount !== "" && items.some((item) => item.items?.some(({ rest }) => rest?.estimated));
   const title = (entities.get(group) ?? group) || mount || "Forest";
   const ofGroup = filterOfGroup(by, group);

@@ -37,7 +37,7 @@ const KINDS = {
   },
 } as const;
 
-/** Entities or groups, and one of them. */
+/** The list of entities or groups, and the selected one. */
 export function IdentityPage({ query }: { readonly query: URLSearchParams }) {
   const { api } = useSession();
   const part = query.get("part") === "groups" ? "groups" : "entities";
@@ -46,7 +46,8 @@ export function IdentityPage({ query }: { readonly query: URLSearchParams }) {
   const name = query.get("name") ?? "";
   const id = query.get("id") ?? "";
   const names = useLoad(path, () => api.list(`${path}/name`));
-  // A generated name says nothing: the list by id has the aliases. Who may not read it sees the names alone.
+  // A generated name means nothing to people, so the list by id is read for the aliases. Without the right to it, only
+  // names are shown.
   const called = useLoad(`called ${part}`, async () => {
     const answer =
       part === "groups" ? null : await api.read<Partial<EntityList>>(`${path}/id`, { list: true, limit: MOST_CALLED });

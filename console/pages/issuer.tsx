@@ -13,7 +13,7 @@ const SCOPE: Scope = {
   page: (query) => href(["issuer"], query),
 };
 
-/** The issuer of identity tokens, which others verify by themselves: its roles, keys, and what it is called. */
+/** The issuer of identity tokens, which other services verify by themselves: its roles, keys and settings. */
 export function IssuerPage({ query }: { readonly query: URLSearchParams }) {
   const part = ISSUER_PARTS.find((one) => one.part === query.get("part")) ?? ISSUER_PARTS[0];
   return (

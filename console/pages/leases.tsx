@@ -13,12 +13,12 @@ import { Metadata } from "../tokens/links.tsx";
 import { nameOf } from "../tokens/selection.ts";
 import { Card, Empty, End, Facts, Loading, Notice, PageHead, Time, useLoad } from "../ui/index.ts";
 
-/** Leases by the path that they were issued at, folder by folder, and one of them. */
+/** Leases by the path that issued them, in folders, and the selected lease. */
 export function LeasesPage({ query }: { readonly query: URLSearchParams }) {
   const { api } = useSession();
   const prefix = query.get("prefix") ?? "";
   const id = query.get("id") ?? "";
-  // The server's list is updated shortly after a revocation.
+  // The server's list is updated only some time after a revocation.
   const [gone, setGone] = useState<ReadonlySet<string>>(new Set());
   const listPath = ["sys/leases/lookup", ...prefix.split("/").filter((part) => part !== "")];
   const [base = "", ...folders] = listPath;
@@ -88,7 +88,7 @@ function contentText(names: readonly string[]): string {
   ].join(", ");
 }
 
-/** The folders above, each a link. */
+/** The parent folders, as links. */
 function Way({ prefix }: { readonly prefix: string }) {
   const folders = prefix.split("/").filter((part) => part !== "");
   return (
@@ -136,7 +136,7 @@ function OneLease({ id, onRevoked }: { readonly id: string; readonly onRevoked: 
   });
   const value = lease.value;
   const holder = useHolder(id);
-  // The list has a lease until its target has accepted the revocation, and the look-up only while it is held.
+  // A lease is listed until its target has accepted the revocation, but can be looked up only while it is held.
   if (lease.problem?.status === 400) {
     return (
       <Card title="Lease" body>

@@ -22,7 +22,7 @@ const TUNING = "tuning";
 /** Types whose roles can be narrowed by a tag of the instance. */
 const HAS_TAGS: ReadonlySet<string> = new Set(["aws", "cloud"]);
 
-/** One auth method: its roles, settings and lists, each on a tab of its own. */
+/** One auth method, with a tab for each of its roles, settings and lists. */
 export function MethodPage({ path, query }: { readonly path: string; readonly query: URLSearchParams }) {
   const { api } = useSession();
   const mounts = useLoad("mounts", () => api.read<AuthMounts>("sys/auth"));
@@ -33,7 +33,7 @@ export function MethodPage({ path, query }: { readonly path: string; readonly qu
   const asked = unknown.length > 0 ? null : query.get("part");
   const needed = parts.find((one) => one.kind === "settings" && one.isNeeded === true);
   const missing = useMissing(path, needed, asked);
-  // A method that was just enabled opens where its next step is.
+  // A method that was just enabled opens on the tab of its next step.
   const current = asked ?? (missing.value ? needed : parts[0])?.part ?? TUNING;
   const part = parts.find((one) => one.part === current);
   const name = query.get("name") ?? "";
@@ -104,7 +104,10 @@ export function MethodPage({ path, query }: { readonly path: string; readonly qu
   );
 }
 
-/** Whether settings are missing without which no login works. It is asked again on each tab, as one of them may set them. */
+/**
+ * True when settings are missing without which no login works. Checked again on each tab, as the user may have set them
+ * there.
+ */
 function useMissing(mount: string, needed: Part | undefined, tab: string | null) {
   const { api } = useSession();
   const path = needed?.kind === "settings" ? belowMount(mount, needed.path) : "";
@@ -112,7 +115,7 @@ function useMissing(mount: string, needed: Part | undefined, tab: string | null)
   const found = useLoad(key, async () => {
     if (path === "") return done({ key, isMissing: false });
     const answer = await api.read(path);
-    // Who may not read them, and a server that can't answer, learn nothing here: the tab itself says it.
+    // Only a 404 means missing. After any other failure the tab itself shows the problem.
     return done({ key, isMissing: !answer.ok && answer.problem.status === 404 });
   });
   const isKnown = found.value?.key === key;

@@ -84,7 +84,7 @@ const ENABLING: readonly FieldGroup[] = [
   },
 ];
 
-/** Enables an auth method. */
+/** The page that enables an auth method. */
 export function NewMethodPage() {
   return (
     <>

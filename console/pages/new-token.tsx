@@ -45,7 +45,7 @@ export function NewTokenPage() {
   );
 }
 
-/** A token, or the wrapping token of one. It is kept nowhere. */
+/** A new token, or its wrapping token. It is not stored. */
 function MadeToken({ made, onAnother }: { readonly made: Envelope<unknown>; readonly onAnother: () => void }) {
   const { auth, wrap_info: wrapped } = made;
   const label = wrapped ? "Wrapping token" : "Token";

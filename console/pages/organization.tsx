@@ -15,7 +15,7 @@ const PARTS = [
   ["webhooks", "Webhooks"],
 ] as const;
 
-/** One organization: its teams, the tokens of all of them, and its settings. */
+/** One organization: its teams, the tokens of its teams, and its settings. */
 export function OrganizationPage({ name, query }: { readonly name: string; readonly query: URLSearchParams }) {
   const { api } = useSession();
   const organization = useLoad(name, () => readResource<Organization>(api, teamsPath("organizations", name)));

@@ -9,7 +9,7 @@ import { listResources, type Organization, resourceRequest, teamsPath } from "..
 import { NEW_ORGANIZATION } from "../teams/team-fields.ts";
 import { AllowedLink, Card, DataTable, Empty, Icon, Loading, PageHead, Pager, Time, useLoad } from "../ui/index.ts";
 
-/** The organizations that teams are in. */
+/** All organizations. */
 export function OrganizationsPage() {
   const session = useSession();
   const { api } = session;

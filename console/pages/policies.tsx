@@ -7,7 +7,7 @@ import { CapabilityCheck } from "../policies/capability-check.tsx";
 import { useSession } from "../session.ts";
 import { AllowedLink, DataTable, Empty, Icon, Loading, PageHead, useLoad } from "../ui/index.ts";
 
-/** All policies, with how many tokens have each. */
+/** All policies, with their numbers of tokens. */
 export function PoliciesPage({ query }: { readonly query: URLSearchParams }) {
   const accessor = query.get("accessor") ?? "";
   const { api } = useSession();

@@ -14,13 +14,13 @@ import { useSession } from "../session.ts";
 import { AllowedButton, Card, Loading, PageHead, Time, useLoad } from "../ui/index.ts";
 import { dropUnsaved } from "../unsaved-policy.ts";
 
-/** These can't be changed. */
+/** Policies that can't be changed. */
 const FIXED = new Set(["root", "response-wrapping"]);
 const EXAMPLE = `path "cubbyhole/notes/*" {
   capabilities = ["create", "read", "update", "delete", "list"]
 }
 `;
-/** A policy of this version is made by its first write. */
+/** A policy that does not exist yet. The version -1 makes its first write create it. */
 const NEW: StoredPolicy = {
   name: "",
   policy: EXAMPLE,
@@ -31,7 +31,7 @@ const NEW: StoredPolicy = {
   allow_wildcards_in_identity_templates: false,
 };
 
-/** One policy to read and change. */
+/** One policy, which can be changed. */
 export function PolicyPage({ name }: { readonly name: string }) {
   const { api } = useSession();
   const policy = useLoad(name, () => api.read<StoredPolicy>(endpointOf(name)));

@@ -9,11 +9,11 @@ import { JobProgress } from "../tokens/job-progress.tsx";
 import { isUnderWay } from "../tokens/revocation-preview.ts";
 import { PageHead, ProblemNotice, useLoad } from "../ui/index.ts";
 
-/** Interval of checks of the sweep, and their duration (ms). */
+/** Interval of checks of the sweep, and time after which they stop (ms). */
 const SWEEP_MS = 1_000;
 const WAIT_MS = 60_000;
 
-/** A revocation of many: its progress, and then what it ended. */
+/** A bulk revocation: its progress, and then its receipt. */
 export function ReceiptPage({ id }: { readonly id: string }) {
   const [job, setJob] = useState<RevocationJob | null>(null);
   const [left, setLeft] = useState("");
@@ -43,7 +43,7 @@ interface EndedProps {
 
 function Ended({ job: { id, preview }, onChecked }: EndedProps) {
   const { api } = useSession();
-  // The numbers alone: the accessors are read when they are asked for.
+  // Numbers only: the accessors are read when the user asks for them.
   const receipt = useLoad(id, () => readReceipt(api, id, "", 1));
   const { reload } = receipt;
   const isShort = receipt.value?.complete === false;

@@ -15,7 +15,7 @@ import { useSession } from "../session.ts";
 import { EntityLink, Metadata, Policies } from "../tokens/links.tsx";
 import { Card, Empty, Facts, Loading, PageHead, Time, useLoad } from "../ui/index.ts";
 
-/** A request by its id: who asked for what, what came of it, and why it was refused. */
+/** A request by its id: who asked for what, the result, and why it was refused. */
 export function RequestPage({ id }: { readonly id: string }) {
   const { api } = useSession();
   const found = useLoad(id, () => readEvents(api, { request_id: id, limit: 1 }));

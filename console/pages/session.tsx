@@ -19,7 +19,7 @@ import {
   Tags,
 } from "../ui/index.ts";
 
-/** What the pages of the navigation need, by path. */
+/** The capabilities that the pages of the navigation need, by path. */
 const NEEDS = new Map(
   NAV.flatMap(({ items }) => items).flatMap(({ needs }) => (needs ? [[needs[0], needs] as const] : [])),
 );

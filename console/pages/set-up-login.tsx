@@ -6,7 +6,7 @@ import { done } from "../result.ts";
 import { useSession } from "../session.ts";
 import { Card, Copy, Loading, PageHead, UnknownValues, unknownIn, useLoad } from "../ui/index.ts";
 
-/** Sets up a login from nothing: who logs in, a short form, the texts, and the check. */
+/** Sets up a login from scratch: the kind of client, a short form, the texts, and the check. */
 export function SetUpLoginPage({ query }: { readonly query: URLSearchParams }) {
   const { api } = useSession();
   const preset = PRESETS.find(({ id }) => id === query.get("setup"));

@@ -2,7 +2,7 @@ import type { SessionState } from "../session.ts";
 import { SignInForm } from "../sign-in/form.tsx";
 import { Icon, Notice } from "../ui/index.ts";
 
-/** The page of somebody who is not signed in. */
+/** The page shown without a session. */
 export function SignIn({ state: { ended, signIn } }: { readonly state: SessionState }) {
   return (
     <main class="sign-in" id="main" tabIndex={-1}>

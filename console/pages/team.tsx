@@ -28,11 +28,11 @@ const TOKEN_TYPE = "authentication-tokens";
 interface TeamPageProps {
   readonly organization: string;
   readonly id: string;
-  /** Id of the token that somebody looks for; "" for none. */
+  /** Id of the token to highlight; "" for none. */
   readonly marked: string;
 }
 
-/** One team: what it is, and its tokens. */
+/** One team: its settings and its tokens. */
 export function TeamPage({ organization, id, marked }: TeamPageProps) {
   const { api } = useSession();
   const team = useLoad(id, () => readResource<Team>(api, teamsPath("teams", id)));

@@ -30,7 +30,7 @@ import {
   useLoad,
 } from "../ui/index.ts";
 
-/** One token: its facts, its lineage, and what its revocation would end; or how it ended. */
+/** One token: its facts, its lineage, and what its revocation would end; or how it has ended. */
 export function TokenPage({ accessor }: { readonly accessor: string }) {
   const { api } = useSession();
   const detail = useLoad(accessor, () => readTokenOrEnd(api, accessor));
@@ -98,7 +98,7 @@ export function TokenPage({ accessor }: { readonly accessor: string }) {
 const endedText = ({ descendants: { count, more } }: TokenDetail): string =>
   `${more ? "More than " : ""}${counted(count + 1, "token")}`;
 
-/** What the trees say of a token that was revoked, and of all below it. */
+/** What the trees answer about a revoked token and its descendants. */
 function WhatEnded({ detail: { token, descendants, leases } }: { readonly detail: TokenDetail }) {
   const { api } = useSession();
   const { accessor } = token;
@@ -165,7 +165,7 @@ function Detail({ detail }: { readonly detail: TokenDetail }) {
   );
 }
 
-/** What is recorded of a token that is not stored any more. */
+/** The events of a token that is not stored any more. */
 function Unknown({ accessor }: { readonly accessor: string }) {
   const pages = useEvents({ accessor });
   return (
@@ -257,7 +257,7 @@ function Lineage({ detail }: { readonly detail: TokenDetail }) {
 interface RelativeProps {
   readonly token: Token;
   readonly depth: number;
-  /** Its descendants, in words; "" without any. */
+  /** Its number of descendants as a text; "" without any. */
   readonly below: string;
 }
 

@@ -41,7 +41,7 @@ interface Chosen {
   readonly text: string;
 }
 
-/** All tokens by filters, which are in the address of the page. */
+/** The tokens that match the filters in the URL. */
 export function TokensPage({ query }: { readonly query: URLSearchParams }) {
   const session = useSession();
   const filter = filterOf(query);
@@ -54,7 +54,7 @@ export function TokensPage({ query }: { readonly query: URLSearchParams }) {
   const [chosen, setChosen] = useState<Chosen | null>(null);
   const body = useRef<HTMLTableSectionElement>(null);
   const drawn = useDrawnRows(body, pages.tokens.length, ROW_HEIGHT);
-  // Somebody followed or typed an address with a token: at least it does not stay there.
+  // The URL contains a token, which is removed so that it does not stay in the history.
   const isToken = pages.problem !== null && isTokenInSearch(pages.problem);
   const [wasToken, setWasToken] = useState(false);
   useEffect(() => {

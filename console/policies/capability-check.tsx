@@ -15,23 +15,23 @@ const TOKENS: readonly (readonly [Subject, string])[] = [
 ];
 const WITH_POLICY: readonly (readonly [Subject, string])[] = [["policy", "This policy"], ...TOKENS];
 
-/** Every capability that a path can have, in the order of what they allow. */
+/** The capabilities, in the order of their power. */
 const CAPABILITIES = ["create", "read", "update", "patch", "delete", "list", "sudo"] as const;
 const OPERATIONS = ["read", "list", "create", "update", "patch", "delete"] as const;
 
 interface CapabilityCheckProps {
-  /** The text of a policy as it stands in the editor, saved or not. */
+  /** The text in the editor, saved or not. */
   readonly policy?: string;
-  /** The accessor of the token that it begins with; "" for one's own. */
+  /** The accessor of the initial token; "" for the session's own token. */
   readonly accessor?: string;
 }
 
-/** Accessors of this service. Everything else may be a token, also an id that root chose. */
+/** Accessors of this service. Any other text may be a token, also a custom id. */
 const ACCESSOR = /^[\w-]{84}$/;
 
 const nameOfToken = (text: string) => (ACCESSOR.test(text) ? { accessor: text } : { token: text });
 
-/** The endpoint that names the capabilities of a policy, of the own token, or of one by its accessor or text. */
+/** The endpoint for the capabilities of a policy, of the own token, or of a token by its accessor or id. */
 function capabilitiesPath(subject: Subject, more: object): string {
   if (subject !== "other") return `sys/capabilities-${subject}`;
   return "token" in more ? "sys/capabilities" : "sys/capabilities-accessor";
@@ -40,15 +40,15 @@ function capabilitiesPath(subject: Subject, more: object): string {
 /** The result for a path. */
 interface Found {
   readonly path: string;
-  /** null: the token has none, as it is not valid. */
+  /** null when the token is not valid. */
   readonly names: readonly string[] | null;
-  /** Absent for a policy: only a request of a token is decided. */
+  /** Absent for a policy: the server explains only requests of a token. */
   readonly explanation?: Explanation;
-  /** What the token is, where it is not valid. */
+  /** What is known of a token that is not valid. */
   readonly itself?: Itself;
 }
 
-/** The capabilities of a policy or token on a path, and for a token the reason, as the server decides. */
+/** The capabilities of a policy or a token on a path; for a token also the deciding rule, from the server. */
 export function CapabilityCheck({ policy, accessor = "" }: CapabilityCheckProps) {
   const session = useSession();
   const { api } = session;
@@ -64,7 +64,8 @@ export function CapabilityCheck({ policy, accessor = "" }: CapabilityCheckProps)
 
   const submit = async (event: Event): Promise<void> => {
     if (!attempt(event, !isNameless && !isPathless)) return;
-    // A path that was copied from a log or a browser may have a query: its fields are parameters, and no policy has them.
+    // A path from a log or a browser may have a query. Policies match the path only, and the query's fields as
+    // parameters.
     const [asked = "", query = ""] = path
       .trim()
       .replace(/^\/?(v1\/)?/, "")
@@ -81,7 +82,7 @@ export function CapabilityCheck({ policy, accessor = "" }: CapabilityCheckProps)
             body: { path: asked, operation, parameters, ...more },
           }),
     ]);
-    // Capabilities are refused for a token that has ended. What it was and why it is refused is known all the same.
+    // The server tells no capabilities of a token that has ended, but what the token was and why it is refused.
     const isInvalid = subject === "other" && !has.ok && has.problem.status !== 0;
     const itself = isInvalid ? await textItself(session, other.trim()) : NOTHING;
     const isKnown = has.ok || (isInvalid && (itself.found.length > 0 || itself.note !== ""));
@@ -147,7 +148,7 @@ export function CapabilityCheck({ policy, accessor = "" }: CapabilityCheckProps)
   );
 }
 
-/** What a token is that may do nothing, with its page. */
+/** What is known of an invalid token, with a link to its page. */
 function TokenItself({ itself: { found, note } }: { readonly itself: Itself }) {
   return (
     <>

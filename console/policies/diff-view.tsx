@@ -1,7 +1,7 @@
 import { counted } from "../format.ts";
 import { type DiffLine, diffOf, type Skipped, shortened } from "./diff.ts";
 
-/** Lines that are drawn at most. */
+/** Most lines that are drawn. */
 const DRAWN = 400;
 const SIGNS = { same: " ", added: "+", removed: "−" } as const;
 
@@ -9,7 +9,7 @@ interface DiffViewProps {
   readonly before: string;
   readonly after: string;
   readonly title?: string;
-  /** Name of the part that scrolls. */
+  /** Accessible name of the scrolling part. */
   readonly lines?: string;
 }
 

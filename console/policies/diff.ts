@@ -2,7 +2,7 @@
 export interface DiffLine {
   readonly kind: "same" | "removed" | "added";
   readonly text: string;
-  /** Its number in the later text, of a removed line in the earlier one; from 1. */
+  /** Its number in the later text, from 1; for a removed line, in the earlier text. */
   readonly number: number;
 }
 
@@ -17,7 +17,7 @@ const MAX_PAIRS = 1_000_000;
 /** Unchanged lines that are shown around a change. */
 const CONTEXT = 3;
 
-/** The differences between two texts, with a longest common subsequence of lines. */
+/** The differences between two texts, by a longest common subsequence of lines. */
 export function diffOf(before: string, after: string): DiffLine[] {
   const [a, b] = [before.split("\n"), after.split("\n")];
   const shorter = Math.min(a.length, b.length);
@@ -36,12 +36,12 @@ export function diffOf(before: string, after: string): DiffLine[] {
   return lines;
 }
 
-/** Compares `a` with `b` from the line `start` on, up to one line in each. */
+/** Compares `a` with `b` from the line `start` up to `endA` and `endB`. */
 function changesOf(a: readonly string[], b: readonly string[], start: number, endA: number, endB: number): DiffLine[] {
   const [rows, columns] = [endA - start, endB - start];
   const width = columns + 1;
   const isCompared = rows * columns <= MAX_PAIRS;
-  // By pair: how many lines are the same from there on.
+  // For each pair of lines, the length of the common subsequence from there on.
   const common = new Uint32Array(isCompared ? (rows + 1) * width : 0);
   for (let row = rows - 1; isCompared && row >= 0; row -= 1) {
     for (let column = columns - 1; column >= 0; column -= 1) {
@@ -75,7 +75,7 @@ function changesOf(a: readonly string[], b: readonly string[], start: number, en
   return lines;
 }
 
-/** The changes with the lines around them; what lies between is skipped. */
+/** The changes with the lines around them; other unchanged lines are skipped. */
 export function shortened(lines: readonly DiffLine[]): (DiffLine | Skipped)[] {
   const near = new Set<number>();
   for (const [at, { kind }] of lines.entries()) {

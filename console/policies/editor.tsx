@@ -13,21 +13,21 @@ import { usePolicyText } from "./use-policy-text.ts";
 
 interface EditorProps {
   readonly name: string;
-  /** As the server has it; one with the version -1 and an example for its text is to be made. */
+  /** The stored policy. A policy that does not exist yet has the version -1 and an example as its text. */
   readonly policy: StoredPolicy;
   readonly isFixed?: boolean;
-  /** An earlier version whose text takes the place of the typed one; another object for each time. */
+  /** An earlier version whose text replaces the typed one; a new object each time. */
   readonly restored?: PolicyVersion | null;
   /** Present for a new policy: its name is a field of the form. */
   readonly onName?: (name: string) => void;
   readonly onTyped: (text: string) => void;
-  /** The policy was written, or the server has another version than `policy`. */
+  /** Called when the policy was written, or the server has another version than `policy`. */
   readonly onChanged: (isSaved: boolean) => void;
 }
 
 /**
- * The text with its line numbers; a mistake that the parser names is marked and the cursor put there. Before it is saved it shows
- * what that changes, and it is saved only over the version that was looked at.
+ * The text with line numbers. A mistake that the parser names is marked, and the cursor is placed there. Before saving, the
+ * editor shows the changes; it saves only over the version that was shown.
  */
 export function Editor({ name, policy, isFixed = false, restored = null, onName, onTyped, onChanged }: EditorProps) {
   const session = useSession();
@@ -38,7 +38,7 @@ export function Editor({ name, policy, isFixed = false, restored = null, onName,
   const [saved, setSaved] = useState(false);
   const [tried, attempt] = useTried();
   const [busy, setBusy] = useState(false);
-  /** How often another version was found when the text was sent. */
+  /** How often the server refused the text because it had another version. */
   const [refusals, setRefusals] = useState(0);
   const area = useRef<HTMLTextAreaElement>(null);
   const numbers = useRef<HTMLDivElement>(null);

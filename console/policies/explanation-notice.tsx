@@ -2,7 +2,7 @@ import type { Explanation } from "../../client/answers.d.ts";
 import { href } from "../href.ts";
 import { AllowingPolicy, Notice } from "../ui/index.ts";
 
-/** Which rule allows or refuses a request, where it stands, and what would allow it. */
+/** Which rule allows or refuses a request, its place in the policy, and a policy that would allow the request. */
 export function ExplanationNotice({ explanation }: { readonly explanation: Explanation }) {
   const { allowed, operation, path, message, rule, policies, missing_policies: missing, endpoint, hcl } = explanation;
   return (
@@ -15,7 +15,7 @@ export function ExplanationNotice({ explanation }: { readonly explanation: Expla
       ))}
       <p class="small">Its policies: {policies.join(", ") || "none"}</p>
       {missing.length > 0 && <p class="small bad">There is no policy {missing.join(", ")}.</p>}
-      {/* No policy makes an endpoint. */}
+      {/* If the endpoint does not exist, no policy can help. */}
       <AllowingPolicy hcl={endpoint === null ? null : hcl} />
     </Notice>
   );

@@ -2,15 +2,15 @@ import type { StoredPolicy } from "../../client/answers.d.ts";
 import { pathOf } from "../href.ts";
 import type { Problem } from "../result.ts";
 
-/** Settings that a write has to repeat, because it replaces the whole policy. */
+/** Settings that a write must repeat, because it replaces the whole policy. */
 export function settingsOf({ name: _, policy: __, version: ___, modified: ____, ...settings }: StoredPolicy) {
   return settings;
 }
 
-/** The name of a policy in a path: its slashes separate parts of the path. */
+/** The name of a policy in a URL: a slash in the name is a slash in the path. */
 const inPath = (name: string): string => pathOf(...name.split("/"));
 
-/** The endpoints of a policy, of its versions, and of what has it. */
+/** The endpoints of a policy, of its versions, and of its usage. */
 export const endpointOf = (name: string): string => `sys/policies/acl/${inPath(name)}`;
 export const versionsPath = (name: string): string => `sys/policies/versions/acl/${inPath(name)}`;
 export const usagePath = (name: string): string => `sys/policies/usage/acl/${inPath(name)}`;
@@ -22,13 +22,13 @@ const SETTINGS = [
   "expiration",
 ] as const;
 
-/** The settings of `version` that differ from those of `current`, as they were. */
+/** The settings of `version` that differ from those of `current`, with the values of `version`. */
 export function otherSettings(version: StoredPolicy, current: StoredPolicy): string[] {
   const others = SETTINGS.filter((name) => version[name] !== current[name]);
   return others.map((name) => `${name}: ${version[name] ?? "none"}`);
 }
 
-/** True when the server has another version than the one that the request named. */
+/** True when the server has another version than the request expected. */
 export const isConflict = ({ status, messages }: Problem): boolean =>
   status === 400 && messages.some((message) => message.includes("check-and-set"));
 
@@ -44,11 +44,11 @@ export function placeIn(message: string): Place | null {
   return found ? { line: Number(found[1]), column: Number(found[2] ?? 1) } : null;
 }
 
-/** Where the place is in the text, in characters from its beginning. */
+/** The offset of the place in the text (UTF-16 code units). */
 export function offsetOf(text: string, { line, column }: Place): number {
   const lines = text.split("\n");
   const before = lines.slice(0, line - 1).reduce((sum, one) => sum + one.length + 1, 0);
-  // The server counts characters, the browser units of which some characters have two.
+  // The server counts characters, the browser UTF-16 code units.
   const within = [...(lines[line - 1] ?? "")].slice(0, column - 1).join("");
   return Math.min(text.length, before + within.length);
 }

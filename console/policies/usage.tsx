@@ -7,11 +7,11 @@ import { usagePath } from "./policy-endpoint.ts";
 
 type Holders = Usage["roles"];
 
-/** Names that are shown of one kind. */
+/** Most names that are shown of each kind. */
 const SHOWN = 8;
 const ROLE = /^auth\/(.+)\/roles?\/([^/]+)$/;
 
-/** Before a change is saved: which tokens it concerns. Nothing where that is not known. */
+/** The tokens that a change would affect, shown before saving. Renders nothing when that is not known. */
 export function TokensWithIt({ name }: { readonly name: string }) {
   const { api } = useSession();
   const { value } = useLoad(name, () => api.read<Usage>(usagePath(name)));
@@ -39,7 +39,7 @@ export function TokensWithIt({ name }: { readonly name: string }) {
   );
 }
 
-/** Who gives a policy to tokens, of now or later. Nothing where that is not known. */
+/** The roles, entities, groups and teams that give a policy to tokens. Renders nothing when that is not known. */
 export function GivenBy({ name }: { readonly name: string }) {
   const { api } = useSession();
   const { value } = useLoad(name, () => api.read<Usage>(usagePath(name)));
@@ -54,7 +54,7 @@ export function GivenBy({ name }: { readonly name: string }) {
   );
 }
 
-/** The number of tokens with a policy of their own, and the roles, entities, groups and teams that give it. */
+/** The number of tokens that have a policy themselves, and the roles, entities, groups and teams that give it. */
 export function PolicyUsage({ name }: { readonly name: string }) {
   const { api } = useSession();
   const usage = useLoad(name, () => api.read<Usage>(usagePath(name)));
@@ -79,7 +79,7 @@ export function PolicyUsage({ name }: { readonly name: string }) {
 
 const hrefOfEntity = (name: string): string => href(["identity"], { part: "entities", name });
 const hrefOfGroup = (name: string): string => href(["identity"], { part: "groups", name });
-/** Teams are named by their organization too, and an organization by itself. */
+/** The name of a team is `organization/team`; an organization's is its own. */
 const hrefOfTeam = (name: string): string => href(["teams", name.slice(0, name.indexOf("/"))]);
 
 function hrefOfRole(path: string): string | undefined {

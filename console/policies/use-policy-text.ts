@@ -4,9 +4,9 @@ import { dropUnsaved, keepUnsaved, readUnsaved, type Unsaved } from "../unsaved-
 
 interface PolicyText {
   readonly typed: string;
-  /** The version that the text was typed over, and may be saved over. */
+  /** The version that the text is based on, and may replace. */
   readonly seen: number;
-  /** True for a text that the tab kept, until it is changed. */
+  /** True for an unsaved text of an earlier visit in this tab, until it is changed. */
   readonly isKept: boolean;
   type(text: string): void;
   /** Replaces the typed text with the stored one. */
@@ -18,10 +18,10 @@ interface PolicyText {
 }
 
 /**
- * The text of a policy as it is typed. What is not saved is kept by the tab. A newer version from the server takes the place of
- * what was typed only where nothing was.
+ * The text of a policy while it is edited. Unsaved text is kept by the tab. A newer version from the server replaces the text
+ * only if it was not changed.
  *
- * @param key the name of the policy, "" for one that is to be made
+ * @param key the name of the policy; "" for a new one
  */
 export function usePolicyText(key: string, stored: StoredPolicy): PolicyText {
   const [state, setState] = useState<Unsaved & { readonly over: string; readonly isKept: boolean }>(() => {

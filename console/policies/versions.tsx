@@ -10,12 +10,12 @@ import { endpointOf, otherSettings, versionsPath } from "./policy-endpoint.ts";
 interface PolicyVersionsProps {
   readonly name: string;
   readonly current: StoredPolicy;
-  /** True while the editor has a text that a restored one would replace. */
+  /** True while the editor has unsaved text, which restoring a version would replace. */
   readonly isUnsaved: boolean;
   readonly onRestore: (version: PolicyVersion) => void;
 }
 
-/** The versions of a policy that are kept; one of them with what restoring it changes. */
+/** The stored versions of a policy, and for a selected version the changes that restoring it makes. */
 export function PolicyVersions({ name, current, isUnsaved, onRestore }: PolicyVersionsProps) {
   const { api } = useSession();
   const path = versionsPath(name);

@@ -151,7 +151,7 @@ export const KUBERNETES_ISSUER: Preset = {
 
 const entraIssuer = (tenant: string): string => `https://login.microsoftonline.com/${tenant}/v2.0`;
 
-/** A managed identity or a service principal of a tenant, by a token for the registration that stands for Grove. */
+/** A managed identity or a service principal of a tenant, by a token for the app registration that represents Grove. */
 export const ENTRA: Preset = {
   id: "entra",
   title: "Microsoft Entra",
@@ -248,7 +248,7 @@ kcadm.sh create "clients/$ID/protocol-mappers/models" -r "$REALM" -s name=grove 
     },
     {
       title: "In the job",
-      // The file may end with a newline, as what a command has printed does.
+      // The file may end with a newline, which the command substitution removes.
       text: `export VAULT_ADDR=${place.address}
 JWT=$(printf %s "$(cat /run/secrets/keycloak)" | curl -sS ${withoutSlash(realm)}/protocol/openid-connect/token \\
   -d grant_type=client_credentials -d client_id=${client} --data-urlencode client_secret@- | ${jqField("access_token")})
@@ -300,12 +300,12 @@ export VAULT_TOKEN
 
 const subjectOf = (account: string): string => `system:serviceaccount:${account.replace("/", ":")}`;
 
-/** An issuer as its tokens name it. */
+/** The issuer as it is in the claim `iss`, without a slash at the end. */
 export const withoutSlash = (url: string): string => url.replace(/\/$/, "");
 
-/** Far in the future: the check looks at the time of a token too. */
+/** An expiration far in the future, since the check also checks the times of a token. */
 const ENDS_LATE = Date.UTC(2100, 0) / 1000;
 
-/** Claims that the check of a login begins with. */
+/** The initial claims in the check of a login. */
 export const claimsText = (claims: Readonly<Record<string, unknown>>): string =>
   JSON.stringify({ ...claims, exp: ENDS_LATE }, null, 2);

@@ -12,7 +12,7 @@ interface FirstSecretIdProps {
   readonly onMade: (accessor: string) => void;
 }
 
-/** The role-id of a role that was set up, and a first secret-id. */
+/** The role-id of a new role, and a button for its first secret-id. */
 export function FirstSecretId({ place: { address, mount, role }, onMade }: FirstSecretIdProps) {
   const { api } = useSession();
   const path = belowMount(mount, "role", role);

@@ -7,40 +7,43 @@ import { curlCommand, type FormRequest, labelOf, recordOf, terraformText } from 
 import { conflictOf, type MountSettings, settingsBody, withoutSecrets } from "./mount-settings.ts";
 import type { Preset, PresetPlace, PresetValues, Snippet } from "./preset.ts";
 
-/** All texts of a login that is set up, and the requests that set it up. */
+/** The texts and requests that set up a login. */
 export interface LoginPlan {
   readonly place: PresetPlace;
-  /** The policy that exists, or a first one, which allows a token to look itself up. Null where no text can have it. */
+  /**
+   * The text of the existing policy, or a first policy, which allows a token to look itself up. null when the policy may not
+   * be read.
+   */
   readonly policy: string | null;
   readonly steps: readonly PlanStep[];
   /** The steps as commands of curl, without secrets. */
   readonly curl: string;
   readonly terraform: string;
   readonly snippets: readonly Snippet[];
-  /** What the check of a login begins with. */
+  /** The initial value in the check of a login. */
   readonly identity: string;
 }
 
 /** One request of a plan. */
 export interface PlanStep {
   readonly what: "policy" | "mount" | "settings" | "role";
-  /** What it does, for people. */
+  /** The label for the user. */
   readonly label: string;
   readonly request: FormRequest;
 }
 
-/** What the installation has already. */
+/** The current state of the installation. */
 export interface Existing {
   /** Types of the auth mounts, by their path with a slash at the end. */
   readonly mounts: Readonly<Record<string, string>>;
   readonly policies: readonly string[];
-  /** The settings of the mount of the plan; null where there is no mount, or nothing is set. */
+  /** The settings of the plan's mount; null without a mount or settings. */
   readonly settings: MountSettings;
-  /** Names of the roles of the mount; "hidden" where they may not be listed. */
+  /** Names of the roles of the mount; "hidden" when they may not be listed. */
   readonly roles: readonly string[] | "hidden";
 }
 
-/** Who else logs in at the mount of a plan, as the end of a sentence; "" for nobody. A change of its settings meets them. */
+/** The other roles of a plan's mount, which a change of its settings affects, as the end of a sentence; "" without any. */
 export function othersAt({ roles }: Pick<Existing, "roles">, role: string): string {
   if (roles === "hidden") return "roles that you may not list";
   const others = roles.filter((name) => !isSameRole(name, role));
@@ -59,11 +62,11 @@ const isSameRole = (name: string, role: string): boolean => name === role || nam
 export const hasRole = ({ roles }: Pick<Existing, "roles">, role: string): boolean =>
   roles !== "hidden" && roles.some((name) => isSameRole(name, role));
 
-/** What somebody has agreed to, of what changes a mount that is there. */
+/** Changes of an existing mount that the user has confirmed. */
 export interface Agreed {
-  /** The secret of the mount is set, and the rest of its settings stays. */
+  /** Set the secret of the mount, and keep its other settings. */
   readonly setsSecret: boolean;
-  /** The settings are made for a mount that has none, and other roles. */
+  /** Make the settings of a mount that has roles and no settings. */
   readonly setsUp: boolean;
   /** The role is written though the mount has one of its name. */
   readonly replacesRole: boolean;
@@ -80,21 +83,21 @@ path "auth/token/lookup-self" {
 interface PlanOptions {
   /** The origin that clients reach. */
   readonly address: string;
-  /** Absent: the usual path of the preset. */
+  /** Absent: the default path of the preset. */
   readonly mount?: string;
-  /** True: the mount exists, and no command enables it again, which would be refused. */
+  /** True when the mount exists: the commands must not enable it again. */
   readonly hasMount?: boolean;
-  /** True: the mount has settings, which stay as they are. */
+  /** True when the mount has settings, which stay as they are. */
   readonly hasSettings?: boolean;
-  /** The settings of the mount, where its secret alone is set. */
+  /** The settings of the mount, when only its secret is set. */
   readonly kept?: RecordValue | undefined;
-  /** The text of the policy that exists; null where it may not be read, undefined where there is none. */
+  /** The text of the existing policy; null when it may not be read, undefined when it does not exist. */
   readonly policy?: string | null | undefined;
 }
 
 /**
- * The plan of a preset for values without a mistake. Its texts have a policy that exists as it is, so that they change
- * nothing of it, and leave one out that may not be read.
+ * The plan of a preset for valid values. Its texts contain an existing policy unchanged, and leave out a policy that may not
+ * be read.
  */
 export function planOf(preset: Preset, values: PresetValues, options: PlanOptions): LoginPlan {
   const { address, mount = preset.mount, hasMount = false, kept, policy = POLICY } = options;
@@ -122,7 +125,7 @@ export function planOf(preset: Preset, values: PresetValues, options: PlanOption
   };
 }
 
-/** Where a method keeps its settings, below its mount. */
+/** The endpoint of a method's settings, below its mount. */
 export const configPath = ({ method }: Pick<Preset, "method">): string =>
   method === "aws" ? "config/client" : "config";
 
@@ -218,7 +221,7 @@ function terraformOf(
   const ofConfig = resourceOf(ofMount);
   const isOne = ofConfig?.mount === "path";
   const label = labelOf(mount);
-  // One resource of a method can be its mount and the settings of that.
+  // Some resources are both a mount and its settings.
   const mountType = isOne ? ofConfig.type : "vault_auth_backend";
   const isKept = hasMount && (!isOne || hasSettings);
   if (isKept)
@@ -229,7 +232,7 @@ function terraformOf(
     );
   else if (!isOne)
     texts.push(terraformText({ resource: { type: mountType } }, [], { type: preset.method, path: mount }));
-  // References have Terraform make the resources in their order.
+  // References make Terraform create the resources in the right order.
   const references = {
     backend: `${isKept ? "data.vault_auth_backend" : mountType}.${label}.path`,
     ...(policy !== null && { token_policies: `[vault_policy.${labelOf(name)}.name]` }),
@@ -247,13 +250,13 @@ function terraformOf(
   return texts.join("\n");
 }
 
-/** A policy as a here-document, in which two characters would begin a template. */
+/** A policy as a here-document, with `${` and `%{` escaped, as they begin templates. */
 function policyResource(name: string, policy: string): string {
   const text = policy.trimEnd().replace(/[$%](?=\{)/g, "$&$&");
   return `resource "vault_policy" "${labelOf(name)}" {\n  name   = "${name}"\n  policy = <<-HCL\n${text.replace(/^/gm, "    ")}\n  HCL\n}\n`;
 }
 
-/** A resource of an auth mount with how the mount is enabled. */
+/** Adds the settings with which the mount is enabled to its resource. */
 function withTune(resource: string, { settings = {} }: Preset): string {
   const lines = Object.entries(settings).map(([name, value]) => `    ${name} = "${value}"\n`);
   return lines.length === 0 ? resource : resource.replace(/\}\n$/, `  tune {\n${lines.join("")}  }\n}\n`);

@@ -1,16 +1,16 @@
 import type { RecordValue } from "../records/field.ts";
 import type { Preset, PresetPlace, PresetValues } from "./preset.ts";
 
-/** The settings of a mount as a read shows them, without secrets; "hidden" where they may not be read. */
+/** The settings of a mount as a read answers them, without secrets; "hidden" when they may not be read. */
 export type MountSettings = RecordValue | "hidden" | null;
 
-/** Texts have the name of a secret in its place. */
+/** Replaces secrets by the labels of their fields, for texts. */
 export function withoutSecrets({ fields }: Preset, values: PresetValues): PresetValues {
   const secrets = fields.filter(({ isSecret }) => isSecret).map(({ name, label }) => [name, `<${label}>`] as const);
   return { ...values, ...Object.fromEntries(secrets) };
 }
 
-/** The settings of the mount that a plan writes: those that are kept, with the secret that was typed. */
+/** The settings that a plan writes to its mount: the existing ones with the typed secret. */
 export function settingsBody(preset: Preset, values: PresetValues, place: PresetPlace, kept: RecordValue | undefined) {
   const wanted = preset.settingsOfMount?.body(values, place);
   if (wanted === undefined || kept === undefined) return wanted;
@@ -21,11 +21,11 @@ export function settingsBody(preset: Preset, values: PresetValues, place: Preset
   };
 }
 
-/** A value that is as good as one that is not sent. */
+/** True for a value that has the same effect as an absent one. */
 const isBlank = (value: unknown): boolean =>
   value === "" || value === null || (typeof value === "object" && Object.keys(value).length === 0);
 
-/** Stands for a secret, to find out where it goes. */
+/** A placeholder that shows which settings hold a secret. */
 const MARK = "a secret";
 
 /** The names of the settings that hold a secret. */
@@ -35,19 +35,19 @@ function secretNames(preset: Preset, values: PresetValues, place: PresetPlace): 
   return new Set(Object.keys(marked).filter((name) => marked[name] === MARK));
 }
 
-/** What was typed for the settings of a mount that has its own. */
+/** Typed settings that an existing mount would not use. */
 export interface UnusedSettings {
-  /** The labels of the fields that are not used. */
+  /** The labels of the unused fields. */
   readonly labels: readonly string[];
-  /** What the mount has, as the end of a sentence that begins with "It"; null where it may not be read. */
+  /** The settings of the mount as the end of a sentence that begins with "It"; null when they may not be read. */
   readonly found: string | null;
-  /** True: the secret that was typed can be set, as all else is what was typed. */
+  /** True when the typed secret can be set, because all other settings match. */
   readonly canSetSecret: boolean;
-  /** True: the mount has no such secret yet. */
+  /** True when the mount has no such secret yet. */
   readonly lacksSecret: boolean;
 }
 
-/** Says what of the values would not be used at a mount with these settings; null where nothing is lost. */
+/** The typed values that would not be used at a mount with these settings; null when there are none. */
 export function unusedSettings(
   preset: Preset,
   values: PresetValues,
@@ -68,7 +68,7 @@ export function unusedSettings(
   };
 }
 
-/** True where a request that was sent has set what was typed for the settings of a mount. */
+/** True when this page wrote the typed settings of the mount. */
 export function writesSettings(
   preset: Preset,
   values: PresetValues,
@@ -78,25 +78,28 @@ export function writesSettings(
   return sent !== undefined && hasAll(sent, preset.settingsOfMount?.body(values, place) ?? {});
 }
 
-/** True for settings of a mount that are those that were typed, as far as a read shows them. */
+/** True when the settings of a mount are the typed ones, as far as a read shows them. */
 function hasSettingsOf(settings: RecordValue, preset: Preset, values: PresetValues, place: PresetPlace): boolean {
   const secrets = secretNames(preset, values, place);
   const wanted = Object.entries(preset.settingsOfMount?.body(values, place) ?? {});
   return hasAll(settings, Object.fromEntries(wanted.filter(([name]) => !secrets.has(name))));
 }
 
-/** True for settings that have all the wanted ones, whatever their role is. */
+/** True when the settings have all the wanted values, except that of the default role. */
 const hasAll = (settings: RecordValue, wanted: RecordValue): boolean =>
   Object.entries(wanted).every(([name, value]) => name === OF_ROLE || isSameText(settings[name], value));
 
-/** The role of logins that name none: a mount keeps its own. */
+/** The role of logins that name no role, which an existing mount keeps. */
 const OF_ROLE = "default_role";
 
-/** Addresses are the same with a slash at their end. */
+/** URLs are equal with or without a slash at the end. */
 const isSameText = (one: unknown, other: unknown): boolean =>
   String(one ?? "").replace(/\/$/, "") === String(other ?? "").replace(/\/$/, "");
 
-/** The setting of a mount that contradicts a plan, if any. No answer contains secrets: they are not compared. */
+/**
+ * The setting of a mount that contradicts a plan; undefined without one. Secrets are not compared, since no answer
+ * contains them.
+ */
 export function conflictOf(wanted: RecordValue, settings: MountSettings): string | undefined {
   if (settings === null || settings === "hidden") return undefined;
   const texts = Object.entries(wanted)

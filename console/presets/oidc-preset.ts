@@ -2,7 +2,7 @@ import { callbackPath } from "../sign-in/begun-login.ts";
 import { claimsText, withoutSlash } from "./ci-presets.ts";
 import { addressField, formed, type Preset, ROLE_FIELD } from "./preset.ts";
 
-/** Where `bao login` and `vault login` wait for the answer of the provider. */
+/** The redirect URI of `bao login` and `vault login`. */
 const OF_THE_COMMAND = "http://localhost:8250/oidc/callback";
 
 /** The name of a realm in the issuer of Keycloak. */
@@ -74,7 +74,8 @@ export const PEOPLE: Preset = {
     claim_mappings: { preferred_username: "name" },
     allowed_redirect_uris: [consoleAddress(place), OF_THE_COMMAND],
     token_ttl: "8h",
-    // Whom the provider shuts out keeps a token no longer than this: a renewal does not ask the provider.
+    // A renewal does not ask the provider, so this limits how long a user keeps a token after the provider has removed
+    // the user.
     token_max_ttl: "8h",
   }),
   snippets: ({ issuer = "", client = "" }, place) => [
@@ -96,7 +97,7 @@ bao login -method=oidc -path=${place.mount}
     }),
 };
 
-/** How the client is made at Keycloak, and what it needs at another provider. */
+/** How to make the client at Keycloak, or what it needs at another provider. */
 function clientAtProvider(issuer: string, client: string, place: Parameters<Preset["role"]>[1]): string {
   const [, realm] = REALM.exec(issuer) ?? [];
   if (realm === undefined) {

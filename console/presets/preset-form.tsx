@@ -6,17 +6,17 @@ import { isOwnMachine } from "./preset-values.ts";
 interface PresetFormProps {
   readonly preset: Preset;
   readonly values: PresetValues;
-  /** What is wrong, by the names of the fields. */
+  /** Mistakes by the names of the fields. */
   readonly wrong: ReadonlyMap<string, string>;
-  /** True: fields that are empty are marked too. */
+  /** True after a try to submit: then empty fields are marked too. */
   readonly tried: boolean;
   readonly onValues: (values: PresetValues) => void;
   readonly onSubmit: (event: Event) => void;
-  /** What is below the fields: the button, and what became of it. */
+  /** The content below the fields: the button and its result. */
   readonly children: ComponentChildren;
 }
 
-/** The things that a preset asks for, the path of its mount, and the address that its clients use. */
+/** The fields of a preset, the path of its mount, and the address that its clients use. */
 export function PresetForm({ preset, values, wrong, tried, onValues, onSubmit, children }: PresetFormProps) {
   const textOf = (name: string): string => values[name] ?? "";
   const set = (name: string) => (value: string) => onValues({ ...values, [name]: value });

@@ -2,23 +2,23 @@ import type { Preset, PresetValues } from "./preset.ts";
 
 const MOUNT = /^[a-z0-9](?:[a-z0-9/_-]{0,62}[a-z0-9])?$/;
 
-/** An origin, which is written in a shell or in YAML without quotes. */
+/** An origin that needs no quotes in a shell or in YAML. */
 const ORIGIN = /^https?:\/\/(?:[A-Za-z0-9.-]+|\[[0-9a-f:]+\])(?::\d{1,5})?$/;
 
-/** Names of the machine that a client runs on: no other machine is reached by them. */
+/** Hosts of the local machine, by which other machines can't reach the server. */
 const OWN_MACHINE = /^https?:\/\/(?:localhost|[\w.-]+\.localhost|127(?:\.\d{1,3}){3}|0\.0\.0\.0|\[::1?\])(?::\d+)?$/i;
 
 export const trimmed = (values: PresetValues): PresetValues =>
   Object.fromEntries(Object.entries(values).map(([name, value]) => [name, value.trim()]));
 
-/** What the form begins with. `origin`: where the console was opened. */
+/** Initial values of the form. `origin`: that of the console. */
 export const valuesWithUsual = ({ mount, fields }: Preset, origin: string): PresetValues => ({
   ...Object.fromEntries(fields.flatMap(({ name, usual }) => (usual === undefined ? [] : [[name, usual]]))),
   mount,
   address: origin,
 });
 
-/** What is missing or wrong before there can be a plan, by the names of the fields in their order. */
+/** Missing and wrong values that prevent a plan, by the names of the fields, in their order. */
 export function mistakesIn({ fields }: Preset, values: PresetValues): ReadonlyMap<string, string> {
   const { mount = "", address = "" } = values;
   const all = fields.map(({ name, wrong, isOptional = false }) => {
@@ -39,5 +39,5 @@ export function mistakesIn({ fields }: Preset, values: PresetValues): ReadonlyMa
 
 const mistakeIn = (value: string, wrong: (value: string) => string): string => (value === "" ? "Needed" : wrong(value));
 
-/** True for an address that only clients on the same machine reach. */
+/** True for an address that only clients on the same machine can reach. */
 export const isOwnMachine = (address: string): boolean => OWN_MACHINE.test(address);

@@ -1,33 +1,33 @@
 import type { RecordValue } from "../records/field.ts";
 
-/** One of the things that a preset asks for. */
+/** A field of a preset's form. */
 export interface PresetField {
   readonly name: string;
   readonly label: string;
   readonly hint: string;
-  /** What the field begins with. */
+  /** The initial value. */
   readonly usual?: string;
   readonly isOptional?: true;
-  /** True: it sets up the mount, and has no use where the mount is set up already. */
+  /** True when the field is a setting of the mount, and has no effect on a mount that is set up already. */
   readonly isOfMount?: true;
-  /** What is wrong with a value; "" when nothing is. */
+  /** The mistake in a value; "" without one. */
   readonly wrong: (value: string) => string;
-  /** True: no text shows it. */
+  /** True when no text may show the value. */
   readonly isSecret?: true;
 }
 
-/** Values by the names of the fields, without blanks around them. */
+/** Values by the names of the fields, trimmed. */
 export type PresetValues = Readonly<Record<string, string>>;
 
-/** What a job runs, or what has to be set up elsewhere. */
+/** A text to copy: for the client, or for the setup elsewhere. */
 export interface Snippet {
   readonly title: string;
   readonly text: string;
 }
 
-/** What the texts are made for. */
+/** Where the texts of a preset log in. */
 export interface PresetPlace {
-  /** The origin of this Grove. It is the audience of tokens where the issuer lets one choose. */
+  /** The origin of this Grove, and the audience of tokens if the issuer lets one choose it. */
   readonly address: string;
   /** Path of the auth mount, without `auth/` and the last slash. */
   readonly mount: string;
@@ -37,14 +37,14 @@ export interface PresetPlace {
 
 /** The settings of a mount without which no login works. */
 export interface SettingsOfMount {
-  /** What they are, for people. */
+  /** The label for the user. */
   readonly label: string;
   readonly body: (values: PresetValues, place: PresetPlace) => RecordValue;
-  /** What those of a mount say that is there already, as the end of a sentence that begins with "It". */
+  /** The settings of an existing mount, as the end of a sentence that begins with "It". */
   readonly found: (settings: RecordValue) => string;
-  /** What setting them does to the logins of other roles of the mount, as a sentence. */
+  /** The effect of setting them on the logins of the mount's other roles, as a sentence. */
   readonly effect: string;
-  /** True: a mount that is there already has no secret of this kind yet. */
+  /** True when an existing mount has no such secret yet. */
   readonly lacksSecret?: (settings: RecordValue) => boolean;
 }
 
@@ -53,23 +53,23 @@ export interface Preset {
   readonly id: string;
   readonly title: string;
   readonly text: string;
-  /** What the button sets up; absent: its title. */
+  /** What the button sets up, in words; default: the title. */
   readonly thing?: string;
   readonly method: "approle" | "jwt" | "kubernetes" | "aws" | "oidc";
-  /** How the mount is enabled, besides its type. */
+  /** Settings with which the mount is enabled, besides its type. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** At most three that are needed, those that are not, and the name of the role. */
+  /** At most three required fields, optional ones, and the name of the role. */
   readonly fields: readonly PresetField[];
-  /** What has to be done before the fields can be filled in. */
+  /** Something to do before the fields can be filled in. */
   readonly first?: Snippet;
   /** The default path of the mount. */
   readonly mount: string;
-  /** The settings without which no login works. Absent: the method has none. */
+  /** Settings without which no login works. Absent: the method has none. */
   readonly settingsOfMount?: SettingsOfMount;
-  /** Without its policies. */
+  /** The body of the role, without its policies. */
   readonly role: (values: PresetValues, place: PresetPlace) => RecordValue;
   readonly snippets: (values: PresetValues, place: PresetPlace) => readonly Snippet[];
-  /** What the check of a login begins with; "" where it needs a real token. */
+  /** The initial value in the check of a login; "" when it needs a real token. */
   readonly identity: (values: PresetValues, place: PresetPlace) => string;
 }
 
@@ -83,16 +83,16 @@ export const ROLE_FIELD: PresetField = {
   wrong: (value) => (NAME.test(value) ? "" : "Letters, digits, dots, dashes and underscores."),
 };
 
-/** A field whose whole value has a form. */
+/** A field whose whole value must match a form. */
 export function formed(name: string, label: string, hint: string, form: RegExp, wrong: string): PresetField {
   return { name, label, hint, wrong: (value) => (value.length <= 512 && form.test(value) ? "" : wrong) };
 }
 
-/** An address that is written in a shell or in YAML without quotes; without TLS only on the machine of the server. */
+/** A URL that needs no quotes in a shell or in YAML, with TLS unless it is on the server's machine. */
 const ADDRESS =
   /^(?:https:\/\/[A-Za-z0-9.-]+|http:\/\/(?:localhost|127(?:\.\d{1,3}){3}))(?::\d{1,5})?(?:\/[\w.~%/-]*)?$/;
 
-/** A field for an address that the server asks. It asks its own machine only with `--allow-private-host`. */
+/** A field for a URL that the server calls. It calls its own machine only with `--allow-private-host`. */
 export const addressField = (name: string, label: string, hint: string): PresetField => ({
   ...formed(
     name,
@@ -105,8 +105,9 @@ export const addressField = (name: string, label: string, hint: string): PresetF
 });
 
 /**
- * A filter of `jq` for one field of an answer. Without the field it fails with the error that the answer names, and with
- * nothing else of it. It fails when the call before it has failed: without `-n` an empty input is no failure for jq 1.6.
+ * A `jq` filter for one field of an answer. Without the field it fails with the answer's error message, and shows
+ * nothing else of the answer. It also fails when the preceding call has failed: without `-n`, jq 1.6 accepts an empty
+ * input.
  */
 export const jqField = (field: string): string =>
   `jq -nr 'input | .${field} // error(.error_description // .error // .message // "no ${field}")'`;
@@ -116,10 +117,10 @@ export const jwtLogin = (place: PresetPlace, indent: string): string =>
   shellLogin(place, `printf '{"role": "${place.role}", "jwt": "%s"}' "$JWT"`, indent);
 
 /**
- * A login whose body a command prints: neither that nor the answer is on a command line. A login that is refused fails
- * with the status, the request id and the errors of the answer. The id is in a header, and curl before 7.84 can't write
- * one header by itself: jq reads the headers as lines, and the body as the last of them. The brackets around
- * `fromjson?` keep jq 1.6 from catching the later error with it.
+ * A login whose body is printed by a command, so that neither the body nor the answer is on a command line. A refused
+ * login fails with the status, the request id and the errors of the answer. The id is in a header, which curl before
+ * 7.84 can't print alone, so jq reads the headers as lines, and the body as the last line. The brackets around
+ * `fromjson?` keep jq 1.6 from also catching the later error.
  */
 export function shellLogin({ mount }: PresetPlace, body: string, indent: string): string {
   return [

@@ -3,7 +3,7 @@ import { ENTRA, GITHUB, GITLAB, KEYCLOAK, KUBERNETES_ISSUER, podSnippets, servic
 import { PEOPLE } from "./oidc-preset.ts";
 import { addressField, formed, type Preset, ROLE_FIELD } from "./preset.ts";
 
-/** A signed token (JWS): what an API server gives a service account. */
+/** A signed token (JWS), as an API server issues it to a service account. */
 const SIGNED = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 
 /** Pods of a cluster whose API server checks each token. */
@@ -92,7 +92,7 @@ const AWS: Preset = {
   role: (values) => ({
     auth_type: "iam",
     bound_iam_principal_arn: [principalOf(values)],
-    // Looking the id up would need a key of the cloud.
+    // Resolving the id would need credentials of the cloud.
     resolve_aws_unique_ids: false,
     token_ttl: "1h",
   }),

@@ -37,11 +37,11 @@ import { useExisting, useSteps } from "./use-plan-steps.ts";
 interface SetUpProps {
   readonly preset: Preset;
   readonly existing: Omit<Existing, "settings" | "roles">;
-  /** Something was written. */
+  /** Called after a write. */
   readonly onSent: () => void;
 }
 
-/** The fields of a preset with the button that sets it up, its texts, and at the end what the client needs. */
+/** The form of a preset with its button and texts, and after the setup what the client needs. */
 export function SetUp({ preset, existing, onSent }: SetUpProps) {
   const [typed, setTyped] = useState<PresetValues>(() => valuesWithUsual(preset, window.location.origin));
   const [tried, attempt] = useTried();
@@ -56,13 +56,13 @@ export function SetUp({ preset, existing, onSent }: SetUpProps) {
   const met = useExisting(preset, mount, role, existing, written);
   const { settings, policy, roles } = met.found;
   const others = othersAt({ roles }, role);
-  // A choice is for the mount that it was made at.
+  // A choice counts only for the mount at which it was made.
   const [choice, setChoice] = useState({ mount: "", sets: false });
   const sets = choice.mount === mount ? choice.sets : null;
   const place = { address, mount, role };
   const hasMistake = mistakes.size > 0;
   const unused = hasMistake || met.busy ? null : unusedSettings(preset, values, place, settings);
-  // What meets other roles is not done without a word.
+  // A change that affects other roles needs the user's choice.
   const setsSecret = unused?.canSetSecret === true && (sets ?? (unused.lacksSecret && others === ""));
   const hasMount = existing.mounts[`${mount}/`] === preset.method;
   // A role that this page wrote is written again without a question.
@@ -100,7 +100,7 @@ export function SetUp({ preset, existing, onSent }: SetUpProps) {
   const isOfPage = ({ request }: PlanStep): boolean => written.has(request.path);
   const stays = kept.filter((step) => !isSent(step));
   const button = `Set up ${preset.thing ?? preset.title}`;
-  // What this page wrote of these values is not lost.
+  // True when this page wrote these values, so that they are not reported as unused.
   const isWritten = (): boolean =>
     writesSettings(preset, values, place, written.get(belowMount(mount, configPath(preset))));
   return (
@@ -188,7 +188,7 @@ export function SetUp({ preset, existing, onSent }: SetUpProps) {
 const effectText = ({ settingsOfMount }: Preset, others: string): string =>
   `It has ${others}. ${settingsOfMount?.effect ?? ""}`;
 
-/** A line with what some steps are about. */
+/** A line with the subjects of some steps. */
 function Names({ title, steps }: { readonly title: string; readonly steps: readonly PlanStep[] }) {
   if (steps.length === 0) return null;
   return (
@@ -217,13 +217,13 @@ function Agreement({ checked, onChange, children }: AgreementProps) {
 interface UnusedProps {
   readonly mount: string;
   readonly unused: UnusedSettings;
-  /** What setting the secret does to other roles; "" without any. */
+  /** The effect of setting the secret on other roles; "" without any. */
   readonly effect: string;
   readonly setsSecret: boolean;
   readonly onSetsSecret: (sets: boolean) => void;
 }
 
-/** Says before anything is sent what of the fields would have no effect, and offers to set a secret. */
+/** Shows before the setup which fields would have no effect, and offers to set the secret. */
 function Unused({ mount, unused, effect, setsSecret, onSetsSecret }: UnusedProps) {
   const { labels, found, canSetSecret, lacksSecret } = unused;
   const names = labels.map((label) => `“${label}”`).join(", ");
@@ -248,7 +248,7 @@ function Unused({ mount, unused, effect, setsSecret, onSetsSecret }: UnusedProps
   );
 }
 
-/** What the client needs once all is written: what it runs, its credentials, and the check of a login. */
+/** What the client needs after the setup: its commands, its credentials, and the check of a login. */
 function AtTheEnd({ preset, plan }: { readonly preset: Preset; readonly plan: LoginPlan }) {
   const [accessor, setAccessor] = useState("");
   return (
@@ -305,7 +305,7 @@ const lowerFirst = (text: string): string => text.slice(0, 1).toLowerCase() + te
 interface CheckOfProps {
   readonly preset: Preset;
   readonly plan: LoginPlan;
-  /** Of the secret-id that was made last; "" for none. */
+  /** Accessor of the last new secret-id; "" for none. */
   readonly accessor: string;
 }
 

@@ -12,21 +12,21 @@ import { configPath, type Existing, type PlanStep } from "./login-plan.ts";
 import type { MountSettings } from "./mount-settings.ts";
 import type { Preset } from "./preset.ts";
 
-/** What the installation has at the places of a plan. */
+/** The current state of the places that a plan writes to. */
 interface Found extends Pick<Existing, "settings" | "roles"> {
-  /** The text of the policy; undefined where there is none, null where it may not be read. */
+  /** The text of the policy; undefined when it does not exist, null when it may not be read. */
   readonly policy: string | null | undefined;
 }
 
 const NOTHING: Found = { settings: null, roles: [], policy: undefined };
 
-/** What the steps of a page wrote, by the paths of their requests. */
+/** The bodies that this page wrote, by the paths of their requests. */
 export type Written = ReadonlyMap<string, RecordValue>;
 
 /**
- * Reads what a plan would meet. `busy` as long as it is not known.
+ * Reads the current state of the places that a plan writes to. `busy` while it is not known.
  *
- * @param written a mount that the page made has no settings before the page writes them
+ * @param written bodies that this page wrote: a mount that it enabled has no settings before it writes them
  */
 export function useExisting(
   preset: Preset,
@@ -46,7 +46,7 @@ export function useExisting(
   const key = JSON.stringify([mount, type, mayHaveSettings, mayHaveRoles, hasPolicy && name]);
   const found = useLoad(key, async () => {
     const [settings, policy, roles] = await Promise.all([
-      // A mount can be there without settings, which were refused then.
+      // A mount that this page enabled has no settings until their step has succeeded.
       mayHaveSettings ? ifShown(api.read<RecordValue>(path)) : done<MountSettings>(null),
       hasPolicy ? ifShown(api.read<StoredPolicy>(endpointOf(name))) : done(null),
       mayHaveRoles ? ifShown(api.list(rolesPath(preset, mount))) : done([]),
@@ -57,19 +57,19 @@ export function useExisting(
     const text = policy.value === "hidden" ? null : policy.value?.policy;
     return done({ at: key, is: { settings: settings.value, roles: roles.value ?? [], policy: text } });
   });
-  // The answer for what was typed before is none for what stands there now.
+  // An answer for earlier input does not count for the current one.
   const isNow = found.value?.at === key;
   const { problem, reload } = found;
   return { found: isNow ? (found.value?.is ?? NOTHING) : NOTHING, problem, reload, busy: found.busy || !isNow };
 }
 
-/** Where the names of the roles of a mount are listed. */
+/** The endpoint that lists the roles of a mount. */
 function rolesPath({ method }: Preset, mount: string): string {
   const part = (PARTS[method] ?? []).find((one) => one.part === "roles");
   return belowMount(mount, part?.kind === "collection" ? (part.listPath ?? part.itemPath) : "role");
 }
 
-/** A record that is not there is null, and one that may not be read is hidden. */
+/** null for a record that does not exist, "hidden" for one that may not be read. */
 async function ifShown<T>(asked: Promise<Answer<T>>): Promise<Answer<T | "hidden" | null>> {
   const answer = await asked;
   if (answer.ok) return answer;
@@ -77,14 +77,14 @@ async function ifShown<T>(asked: Promise<Answer<T>>): Promise<Answer<T | "hidden
   return status === 404 ? done(null) : status === 403 ? done("hidden" as const) : answer;
 }
 
-/** What became of the steps of a plan when they were sent. */
+/** The results of a plan's steps. */
 interface Outcome {
-  /** The values that they were sent for. */
+  /** The values of the plan, as a key. */
   readonly of: string;
   readonly sent: readonly PlanStep[];
-  /** What the server remarked on those that went well. */
+  /** Warnings of the successful steps. */
   readonly warnings: readonly string[];
-  /** The step that was refused, and why. */
+  /** The refused step. */
   readonly refused: PlanStep | null;
   readonly problem: Problem | null;
 }
@@ -92,10 +92,10 @@ interface Outcome {
 const NONE: Outcome = { of: "", sent: [], warnings: [], refused: null, problem: null };
 
 /**
- * Sends the steps of a plan that are left, one after the other, and stops at the first that is refused.
+ * Sends the remaining steps of a plan one after the other, and stops at the first refusal.
  *
- * @param of the values of the plan: what was sent for others is not shown with it
- * @param onSent something was written
+ * @param of the values of the plan, as a key: results for other values are not shown with it
+ * @param onSent called after a write
  */
 export function useSteps(of: string, onSent: () => void) {
   const session = useSession();
@@ -106,7 +106,7 @@ export function useSteps(of: string, onSent: () => void) {
   const outcome = last.of === of ? last : NONE;
   const run = async (steps: readonly PlanStep[], names: readonly string[]): Promise<void> => {
     setBusy(true);
-    // Those that went well before, where one was refused.
+    // Steps that succeeded in an earlier run, which another step stopped.
     const sent = [...outcome.sent];
     const warnings = [...outcome.warnings];
     let refused: Pick<Outcome, "refused" | "problem"> = { refused: null, problem: null };
@@ -124,7 +124,7 @@ export function useSteps(of: string, onSent: () => void) {
     }
     setBusy(false);
     setLast({ of, sent, warnings, ...refused });
-    // What was written so far is there now.
+    // Reads the new state.
     onSent();
   };
   return { busy, outcome, written, run };

@@ -10,14 +10,14 @@ import { LeasesNotice } from "./leases-notice.tsx";
 import { useAllPages } from "./use-all-pages.ts";
 import { wholeCheck } from "./whole-receipt.ts";
 
-/** The sweep names the tokens that have ended: how often it is asked for more of them, and the pause (ms). */
+/** How often the check is repeated until the sweep has recorded all ended tokens, and the pause between (ms). */
 const SWEEPS = 30;
 const SWEEP_MS = 1_000;
 
-/** What the trees said, and when. */
+/** The answers of the trees, and when they were asked. */
 type Checked = EndedCheck & { readonly at: string };
 
-/** Most tokens that are checked without being asked to (12 requests). */
+/** Most tokens that are checked automatically (12 requests). */
 export const MOST_BY_ITSELF = 10_000;
 
 interface CheckAgainProps {
@@ -27,15 +27,15 @@ interface CheckAgainProps {
   readonly isLeast?: boolean;
   /** Leases that the tokens had. */
   readonly leases: Amount;
-  /** Asks the trees of one page of them. */
+  /** Asks the trees of one page of the tokens. */
   readonly ask: (after: string) => Promise<Answer<EndedCheck>>;
   /** Called with each result. */
   readonly onChecked?: (check: EndedCheck) => void;
-  /** When it asks by itself: never, once, or repeatedly until the sweep has named all tokens. */
+  /** When the check runs automatically: never, once, or repeatedly until the sweep has recorded all tokens. */
   readonly first: "never" | "once" | "until swept";
 }
 
-/** Asks the server again whether all of them are refused. */
+/** Asks the server again whether all ended tokens are refused. */
 export function CheckAgain({ total, isLeast = false, leases, ask, onChecked, first }: CheckAgainProps) {
   const [checked, setChecked] = useState<Checked | null>(null);
   const [sweeps, setSweeps] = useState(0);
@@ -85,7 +85,7 @@ interface CheckNoticeProps {
   readonly isLeast: boolean;
 }
 
-/** What the trees said, and when they were asked. */
+/** The answers of the trees, and when they were asked. */
 function CheckNotice({ checked, total, isLeast }: CheckNoticeProps) {
   const { tone, title, text } = findingOf(checked, total, isLeast);
   return (

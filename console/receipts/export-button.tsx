@@ -4,11 +4,11 @@ import type { PageReading } from "./use-all-pages.ts";
 interface ExportButtonProps {
   /** Reads all pages, and makes the file. */
   readonly walk: PageReading;
-  /** Tokens in all; absent where that is not known. */
+  /** Number of all tokens; absent when not known. */
   readonly total?: number;
 }
 
-/** The button that starts the export of a receipt. It says how much has been read. */
+/** The button that exports a receipt. It shows the progress. */
 export function ExportButton({ walk: { read, start }, total }: ExportButtonProps) {
   const of = total === undefined ? "" : ` of ${count(total)}`;
   return (

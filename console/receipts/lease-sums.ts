@@ -2,20 +2,20 @@ import { count } from "../format.ts";
 import type { Amount } from "../tokens/selection.ts";
 import type { Unrevoked } from "./whole-receipt.ts";
 
-/** The leases of ended tokens, each in one of these. */
+/** Numbers of the leases of ended tokens, by state. */
 interface LeaseSums {
-  /** Those of the tokens, as counted before the end. */
+  /** All leases of the tokens, as counted before the end. */
   readonly all: number;
-  /** Their targets have accepted it. null: not known, as not all were counted. */
+  /** Leases whose targets have accepted the revocation. null: not known, as not all were counted. */
   readonly ended: number | null;
   readonly waiting: number;
   readonly failing: number;
 }
 
-/** What became of the leases: `ended`, `waiting` and `failing` are `all` together. */
+/** The numbers of leases by state. `ended`, `waiting` and `failing` sum to `all`. */
 export function leaseSums(before: Amount, { waiting, failing, more }: Unrevoked): LeaseSums {
   const left = waiting + failing;
-  // A token can have got one between the count and its end.
+  // A token can have got a lease between the count and its end.
   const all = Math.max(before.count, left);
   return { all, ended: before.more || more ? null : all - left, waiting, failing };
 }

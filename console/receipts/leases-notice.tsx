@@ -13,7 +13,7 @@ interface LeasesNoticeProps {
   readonly onTried: () => void;
 }
 
-/** Which leases the targets have accepted the end of, and why not the others. Renders nothing without leases. */
+/** How many leases are revoked, and why the others are not. Renders nothing without leases. */
 export function LeasesNotice({ before, unrevoked, onTried }: LeasesNoticeProps) {
   const { waiting, failing, more, failures } = unrevoked;
   const left = waiting + failing;

@@ -9,13 +9,13 @@ import { listEnded } from "../tokens/token-api.ts";
 export const readReceipt = (api: Api, job: string, after = "", limit = MOST_NAMED): Promise<Answer<Receipt>> =>
   api.read<Receipt>(`sys/tokens/jobs/${pathOf(job)}/receipt`, { after, limit });
 
-/** Asks the trees of these tokens, at most `MOST_NAMED`, whether each is refused. */
+/** Asks the trees of at most `MOST_NAMED` tokens whether each is refused. */
 export async function checkAccessors(api: Api, accessors: readonly string[]): Promise<Answer<EndedCheck>> {
   const answer = await api.call<EndedCheck>("sys/tokens/verify-ended", { body: { accessors } });
   return answer.ok ? done(answer.value.data) : answer;
 }
 
-/** Asks the trees of the tokens that a job, or a request, ended whether each is refused; a page of them. */
+/** Asks the trees of one page of the tokens that a job or a request ended whether each is refused. */
 export async function verifyEnded(
   api: Api,
   of: { readonly job: string } | { readonly request_id: string },
@@ -27,7 +27,7 @@ export async function verifyEnded(
   return answer.ok ? done(answer.value.data) : answer;
 }
 
-/** The same for a request of which nothing may be recorded yet, or any more: then none was checked. */
+/** Like `verifyEnded` for a request. Without a record of it (404) no token was checked. */
 export async function verifyRequest(api: Api, request: string, after: string): Promise<Answer<EndedCheck>> {
   const answer = await verifyEnded(api, { request_id: request }, after);
   return !answer.ok && answer.problem.status === 404 ? done(NOTHING_CHECKED) : answer;
@@ -38,9 +38,11 @@ const NOTHING_CHECKED: EndedCheck = {
   unrevoked_leases: { waiting: 0, failing: 0, more: false, failures: [] },
 };
 
-/** Asks the trees of a revoked token and of those that ended with it, as far as the sweep has named them; a page of them. */
+/**
+ * Asks the trees of one page of a revoked token and the tokens that ended with it, as far as the sweep has recorded them.
+ */
 export async function verifyEndOf(api: Api, cause: string, after: string): Promise<Answer<EndedCheck>> {
-  // The first page has the token itself, named or not.
+  // The first page includes the token itself, recorded or not.
   const named = await listEnded(api, { cause, after, limit: MOST_NAMED - 1 });
   if (!named.ok) return named;
   const accessors = new Set(named.value.tokens.map(({ token }) => token.accessor));

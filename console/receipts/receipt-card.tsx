@@ -20,7 +20,7 @@ interface ReceiptCardProps {
   readonly receipt: Receipt;
   /** The count before the revocation; null when unknown. */
   readonly preview: Preview | null;
-  /** Called with what the trees say. */
+  /** Called with the answers of the trees. */
   readonly onChecked: (check: EndedCheck) => void;
 }
 
@@ -59,7 +59,7 @@ export function ReceiptCard({ receipt, preview, onChecked }: ReceiptCardProps) {
       </div>
       {numbers.total > 0 && (
         <CheckAgain
-          // What the sweep has named meanwhile is checked too.
+          // Rendered anew when the sweep has recorded more, which is checked too.
           key={`${job} ${receipt.complete === true}`}
           total={numbers.total}
           leases={numbers.leases}

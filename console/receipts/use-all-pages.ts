@@ -3,13 +3,13 @@ import type { Answer, Problem } from "../result.ts";
 import type { Progress } from "./whole-receipt.ts";
 
 export interface PageReading {
-  /** Tokens that have been read; null while nothing is asked. */
+  /** Tokens that have been read; null while not reading. */
   readonly read: number | null;
   readonly problem: Problem | null;
   start(): void;
 }
 
-/** Reads many pages when it is started, and stops when the page is left. */
+/** Reads many pages, from `start` until the end or until the user leaves the page. */
 export function useAllPages<T>(
   walk: (progress: Progress) => Promise<Answer<T>>,
   onDone: (value: T) => void,

@@ -8,7 +8,7 @@ type Ask<T> = (after: string) => Promise<Answer<T>>;
 /** Gets the number of tokens read so far; returns false to stop. */
 export type Progress = (read: number) => boolean;
 
-/** A receipt as its first page says it, with the accessors of all its pages; `next` is set when they are more than `MOST_PAGES`. */
+/** The receipt of the first page with the accessors of all pages; `next` is set when there are more than `MOST_PAGES`. */
 export const wholeReceipt = (ask: Ask<Receipt>, progress: Progress): Promise<Answer<Receipt>> =>
   joined(
     ask,
@@ -21,7 +21,7 @@ export const wholeReceipt = (ask: Ask<Receipt>, progress: Progress): Promise<Ans
     (all) => progress(all.accessors.length),
   );
 
-/** The sum of the checks of all pages; `next` is set when they are more than `MOST_PAGES`. */
+/** The sum of the checks of all pages; `next` is set when there are more than `MOST_PAGES`. */
 export const wholeCheck = (ask: Ask<EndedCheck>, progress: Progress): Promise<Answer<EndedCheck>> =>
   joined(
     ask,
@@ -36,7 +36,7 @@ export const wholeCheck = (ask: Ask<EndedCheck>, progress: Progress): Promise<An
     (all) => progress(all.checked),
   );
 
-/** The ended tokens of all pages; `next` is set when they are more than `MOST_PAGES`. */
+/** The ended tokens of all pages; `next` is set when there are more than `MOST_PAGES`. */
 export const wholeEnded = (ask: Ask<EndedPage>, progress: Progress): Promise<Answer<EndedPage>> =>
   joined(
     ask,
@@ -48,7 +48,7 @@ export const wholeEnded = (ask: Ask<EndedPage>, progress: Progress): Promise<Ans
     (all) => progress(all.tokens.length),
   );
 
-/** Most failures of leases that are kept of all pages. */
+/** Most failures of leases that are collected from all pages. */
 const MOST_FAILURES = 100;
 
 export type Unrevoked = EndedCheck["unrevoked_leases"];
@@ -68,7 +68,7 @@ async function joined<T extends { readonly next: string }>(
   const first = await ask("");
   if (!first.ok) return first;
   let all = first.value;
-  // A page can be empty although there are more.
+  // A page can be empty although more pages follow.
   for (let pages = 1; goesOn(all) && all.next !== "" && pages < MOST_PAGES; pages++) {
     const page = await ask(all.next);
     if (!page.ok) return page;

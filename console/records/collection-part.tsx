@@ -28,16 +28,16 @@ interface CollectionPartProps {
 
 const capital = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
 
-/** The field for the name of a new record, which is not in the body of the API. */
+/** The form's field for the name of a new record, which is in the path and not in the body. */
 const NAME = "name of the record";
 
-/** The records of one kind (roles, certificates), and one of them to change. */
+/** The records of one kind (roles, certificates), and a form for the selected record. */
 export function CollectionPart({ scope, part, name, isNew, above, more }: CollectionPartProps) {
   const { api } = useSession();
   const listPath = scope.endpoint(part.listPath ?? part.itemPath);
   const names = useLoad(listPath, () => api.list(listPath));
   const [made, setMade] = useState("");
-  // The message of a new record is for the page that its form leads to, until that is left.
+  // The message about a new record is shown on its page, until the user leaves it.
   useEffect(() => (made !== "" && made === name ? () => setMade("") : undefined), [name, made]);
   const placeOf = (one: string): string => scope.page({ part: part.part, name: one });
   return (
@@ -102,7 +102,7 @@ export function CollectionPart({ scope, part, name, isNew, above, more }: Collec
   );
 }
 
-/** The resource of a record whose name is typed. */
+/** The Terraform resource of a record whose name is a field of the form. */
 const withName = (resource: TerraformResource): TerraformResource => ({
   ...resource,
   renamed: { ...resource.renamed, [NAME]: resource.name ?? "name" },
@@ -141,7 +141,7 @@ function NewRecord({ scope, part, names, onMade }: NewRecordProps) {
 }
 
 interface OneRecordProps extends Pick<CollectionPartProps, "scope" | "part" | "name" | "above" | "more"> {
-  /** True: it was made just now. */
+  /** True when it was just created. */
   readonly isMade: boolean;
   readonly onDeleted: () => void;
 }

@@ -9,20 +9,20 @@ import { typedMistake } from "./typed-confirmation.ts";
 
 interface ConfirmProps {
   readonly title: string;
-  /** The text that has to be typed; "" where a click is enough because nothing is lost for good. */
+  /** The text that the user must type; "" when a click is enough, because nothing is lost for good. */
   readonly typing: string;
-  /** The word on the button. */
+  /** The label of the button. */
   readonly action: string;
-  /** What is being done, while it is; absent where the answer comes at once. */
+  /** A text about the running action; absent when the answer comes at once. */
   readonly working?: string | undefined;
   readonly send: () => Promise<Answer<unknown>>;
   readonly onDone: () => void;
   readonly onClose: () => void;
-  /** What is lost. */
+  /** The consequences. */
   readonly children: ComponentChildren;
 }
 
-/** Asks before something is lost. */
+/** A dialog that asks before something is lost. */
 export function Confirm({ title, typing, action, working, send, onDone, onClose, children }: ConfirmProps) {
   const [typed, setTyped] = useState("");
   const [tried, attempt] = useTried();
@@ -95,14 +95,14 @@ export function ConfirmButton(props: ConfirmButtonProps) {
 }
 
 interface DeleteButtonProps extends Pick<ConfirmButtonProps, "title" | "look" | "idle" | "onDone" | "children"> {
-  /** The endpoint of what is deleted. */
+  /** The endpoint of the record. */
   readonly path: string;
-  /** Its name, which has to be typed. */
+  /** Its name, which the user must type. */
   readonly name: string;
   readonly label?: string;
 }
 
-/** A button that deletes one thing. */
+/** A button that deletes one record. */
 export function DeleteButton({ path, name, label = "Delete…", ...others }: DeleteButtonProps) {
   const { api } = useSession();
   return (
@@ -123,7 +123,7 @@ interface ActionButtonProps {
   readonly onDone: () => void;
 }
 
-/** A button that runs an action of a part, after a dialog that explains the action. */
+/** A button that runs an action of a part, after a dialog that explains it. */
 export function ActionButton({ path, action: { label, text }, onDone }: ActionButtonProps) {
   const { api } = useSession();
   const title = label.replace("…", "");

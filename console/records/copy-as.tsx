@@ -8,13 +8,13 @@ interface CopyAsProps {
   readonly values: RecordValue | null;
   readonly request: (values: RecordValue) => FormRequest;
   readonly fields: readonly Field[];
-  /** Absent where the providers have no resource. */
+  /** Absent when the providers have no such resource. */
   readonly terraform?: TerraformRecord | undefined;
 }
 
 type Tool = "bao" | "curl" | "Terraform";
 
-/** The values of a form as a command or a Terraform resource. It has no token, and placeholders for secrets. */
+/** The values of a form as a command or a Terraform resource, without a token, and with placeholders for secrets. */
 export function CopyAs({ values, request, fields, terraform }: CopyAsProps) {
   const [open, setOpen] = useState(false);
   const [tool, setTool] = useState<Tool>("bao");

@@ -28,7 +28,7 @@ export interface Field {
   readonly required?: boolean;
   /** True when it can't be changed after the creation. */
   readonly fixed?: boolean;
-  /** True: only the form of a new record has it; the page of the record shows it elsewhere. */
+  /** True when only the form of a new record has it, because the page of the record shows it elsewhere. */
   readonly isOnlyNew?: true;
   /** The API's default: `"true"` for a flag that is set. */
   readonly usual?: string;
@@ -43,7 +43,7 @@ export interface FieldGroup {
   readonly fields: readonly Field[];
 }
 
-/** What is wrong with one field of a form. */
+/** A mistake in a field of a form. */
 export interface Mistake {
   readonly field: string;
   readonly text: string;
@@ -55,7 +55,7 @@ export type RecordValue = Readonly<Record<string, unknown>>;
 /** Values of the inputs: texts, and `"true"` or `""` for a flag. */
 export type Draft = Readonly<Record<string, string>>;
 
-/** Seconds, whole days, or hours, minutes and seconds: the API takes no days beside hours. */
+/** Seconds, whole days, or hours, minutes and seconds: the API does not take days together with hours. */
 const DURATION = /^(\d+d?|(\d+(\.\d+)?(ms|s|m|h))+)$/;
 const DURATION_HINT = "A number with s, m, h or d, like 90m or 2d";
 const DAY = 86_400;
@@ -127,7 +127,7 @@ const linesOf = (text: string): string[] =>
     .map((line) => line.trim())
     .filter((line) => line !== "");
 
-/** The names in a text: one a line, or with commas between. */
+/** The names in a text, separated by lines or commas. */
 export const namesIn = (text: string): string[] => linesOf(text.replaceAll(",", "\n"));
 
 /** The error of a field's text; "" without one. The server checks again. */
@@ -151,7 +151,7 @@ function isObject(text: string): boolean {
   }
 }
 
-/** The value for the API of a valid text. */
+/** The value to send for a valid text. */
 export function sentValue({ kind }: Field, text: string): unknown {
   const value = text.trim();
   switch (kind) {
@@ -196,13 +196,13 @@ export function bodyOf(fields: readonly Field[], before: Draft, typed: Draft): R
   return Object.fromEntries(changed.map((field) => [field.name, sentValue(field, typed[field.name] ?? "")]));
 }
 
-/** The values of choices, which always have one. */
+/** The values of choices, which are sent even when they are unchanged. */
 export const choicesOf = (fields: readonly Field[], typed: Draft): Record<string, unknown> =>
   Object.fromEntries(
     fields.flatMap(({ name, kind }) => (kind === "choice" && typed[name] ? [[name, typed[name]]] : [])),
   );
 
-/** The values that make the record of the form, or change an existing one to it. Secrets are placeholders. */
+/** The values that create the record of the form, or change an existing record to it. Secrets are placeholders. */
 export function copiedValues(fields: readonly Field[], before: Draft, typed: Draft): RecordValue {
   const values = {
     ...choicesOf(fields, typed),
@@ -217,8 +217,8 @@ export function copiedValues(fields: readonly Field[], before: Draft, typed: Dra
 const ROLE_NAME = /^\w(?:[\w.-]*\w)?$/;
 
 /**
- * What is wrong with the name of a record that is to be made; "" when nothing is. To make one that is there already would change
- * it. Names of roles and accounts are kept in lower case.
+ * The mistake in the name of a new record; "" without one. A name that exists is refused, since the request would change that
+ * record. Names of roles and accounts are stored in lower case.
  */
 export function newNameMistake(name: string, names: readonly string[], isRole = false): string {
   if (isRole && !ROLE_NAME.test(name))
@@ -227,7 +227,7 @@ export function newNameMistake(name: string, names: readonly string[], isRole = 
   return names.includes(there) ? `There is ${there} already: change it on its page, or choose another name` : "";
 }
 
-/** True for a field that holds names of policies, and no patterns of them. */
+/** True for a field with names of policies (patterns do not count). */
 export const namesPolicies = ({ name, kind }: Field): boolean => kind === "names" && /(?:^|[_-])policies$/.test(name);
 
 /** A warning about unknown policies in a field; "" without any. A role may name a policy before it exists. */

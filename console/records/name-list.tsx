@@ -5,7 +5,7 @@ import { Card, Empty, type Loaded } from "../ui/index.ts";
 
 /** Most names that are shown; the search finds the others. */
 const DRAWN = 200;
-/** A list with more names has a search. */
+/** Longer lists have a search. */
 const SHORT = 12;
 
 interface NameListProps {
@@ -13,7 +13,7 @@ interface NameListProps {
   readonly names: Loaded<readonly string[]>;
   readonly current: string;
   readonly placeOf: (name: string) => string;
-  /** What people call it, beside the name; "" for nothing. */
+  /** A display name beside the name; "" for none. */
   readonly knownAs?: (name: string) => string;
   readonly empty: { readonly title: string; readonly text: string };
   /** Content beside a name. */
@@ -22,7 +22,7 @@ interface NameListProps {
   readonly children?: ComponentChildren;
 }
 
-/** Names of one kind, each a link; a long list is searched. */
+/** Names of one kind as links; a long list has a search. */
 export function NameList({
   title,
   names,
@@ -83,7 +83,7 @@ export function NameList({
   );
 }
 
-/** What people call it comes first. */
+/** The display name comes first. */
 function NameAndMore({ name, known }: { readonly name: string; readonly known: string }) {
   if (known === "" || known === name) return <>{name}</>;
   return (

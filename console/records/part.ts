@@ -1,42 +1,42 @@
 import type { FieldGroup } from "./field.ts";
 import type { TerraformResource } from "./request-commands.ts";
 
-/** Things of one kind, each by its name. */
+/** A kind of records, each with a name. */
 export interface Collection {
   readonly kind: "collection";
-  /** In the address of the page. */
+  /** The name of the part in the page's URL. */
   readonly part: string;
   readonly title: string;
   readonly one: string;
-  /** Several of them, where the title names the whole list. */
+  /** Plural of `one`, when the title is not the plural. */
   readonly many?: string;
-  /** Below the scope: what comes before a name. */
+  /** Path below the scope, before the name of a record. */
   readonly itemPath: string;
-  /** Below the scope: where names are listed; absent: at `itemPath`. */
+  /** Path below the scope that lists the names; default: `itemPath`. */
   readonly listPath?: string;
-  /** None for entries that can only be shown and deleted here. */
+  /** Empty for records that can only be shown and deleted here. */
   readonly groups: readonly FieldGroup[];
-  /** False: an entry can't be made here. */
+  /** False when records can't be created here. */
   readonly canAdd?: boolean;
   readonly empty: string;
-  /** Consequences of the deletion of one. */
+  /** Consequences of the deletion of a record. */
   readonly loss: string;
-  /** True: its tokens have its name as their role. */
+  /** True when the records are roles, whose tokens have the record's name as their role. */
   readonly isRole?: boolean;
   readonly action?: Action;
-  /** Absent where the provider has none. */
+  /** Absent when the provider has no such resource. */
   readonly terraform?: TerraformResource;
-  /** An action on one of them; its path follows the name. */
+  /** An action on one record; its path follows the name. */
   readonly itemAction?: Action;
 }
 
-/** Settings: one of a kind. */
+/** A single record of settings. */
 export interface Settings {
   readonly kind: "settings";
   readonly part: string;
   readonly title: string;
   readonly path: string;
-  /** True: no login works before they are set. */
+  /** True when no login works before the settings are made. */
   readonly isNeeded?: true;
   readonly groups: readonly FieldGroup[];
   /** Consequences of their deletion; absent when they can't be deleted. */

@@ -22,7 +22,7 @@ export default class SecretEngine extends WorkerEntrypoint<Env> {
     const verdict = await this.env.GROVE.authorize(token, asked);
     if (!verdict.allowed) return failure(verdict.reason === "unavailable" ? 503 : 403, verdict.message);
 
-    // The lease comes first: an account without one would never be taken back.
+    // The lease comes first: an account without a lease would never be revoked.
     const name = crypto.randomUUID();
     const target = "service://SECRET_ENGINE/revoke";
     const answer = await this.env.GROVE_LEASES.register({ token, path, ttl: TTL, target, data: { name } });

@@ -41,7 +41,6 @@ Example:
 /** What the command line asks for. `keep` is 0 for all, `name` is "" for the newest. */
 export type BackupCommand = CommandOf<typeof parseBackupArguments>;
 
-/** Reads the command line. */
 export function parseBackupArguments(argv: readonly string[]) {
   const flags = readWords(argv, {
     data: { type: "string" },

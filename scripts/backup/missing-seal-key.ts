@@ -8,7 +8,7 @@ export function sealKeysOf(environment: NodeJS.ProcessEnv): Result<readonly Seal
   const keys: SealKey[] = [];
   for (const name of SETTINGS) {
     const text = environment[name];
-    // Empty is not set, as for a server.
+    // An empty setting counts as not set, as on a server.
     if (!text) continue;
     const key = parseSealKey(text);
     if (!key.ok) return err(`${name} ${key.error}`);
@@ -19,15 +19,15 @@ export function sealKeysOf(environment: NodeJS.ProcessEnv): Result<readonly Seal
 
 /** What a backup needs to be opened, as far as that is known. */
 export interface Sealed {
-  /** Of the seal key. */
+  /** null: not known. */
   readonly sealKeyVersion: number | null;
   /** The key ring, wrapped with the seal key. */
   readonly keyRing: string | null;
 }
 
 /**
- * Why a backup can't be restored with `keys`, for the operator; null when it can, and where that is not known: without a
- * key, or without a version.
+ * Why a backup can't be restored with `keys`, for the operator; null when it can, or when that can't be decided because
+ * there is no key or no known version.
  */
 export async function missingSealKey(
   { sealKeyVersion: version, keyRing }: Sealed,

@@ -14,7 +14,7 @@ export interface NewestBackup {
   readonly at: number;
   /** Why it can't be restored, for the operator; null for a complete backup. */
   readonly problem: string | null;
-  /** Of the seal key that a complete backup needs; null where that is not known. */
+  /** Version of the seal key that a complete backup needs; null: not known. */
   readonly sealKeyVersion: number | null;
   /** The key ring of a complete backup, wrapped with that seal key; null without one. */
   readonly keyRing: string | null;

@@ -1,5 +1,5 @@
-// Bundles a program unless its kept bundle is current: `node scripts/bundled/make.js scripts/serve.ts`. A script imports its packages as
-// before. A bundle of the Worker (`src/index.ts DIR`) is also copied into a directory.
+// Bundles a program unless its kept bundle is current: `node scripts/bundled/make.js scripts/serve.ts`. Packages stay imports in the
+// bundle of a script. A bundle of the Worker (`src/index.ts DIR`) is also copied into a directory.
 import {
   mkdirSync,
   mkdtempSync,

@@ -7,10 +7,10 @@ import type { Json } from "./value-references.ts";
 
 /** A field whose value is not the declared one. */
 export interface FieldDifference {
-  /** With the name of its object and a dot before it, for a field of an object. */
+  /** `object.field` for a field of an object. */
   readonly field: string;
   readonly declared: Json;
-  /** undefined: it has none. */
+  /** undefined when the service has no value. */
   readonly current: unknown;
 }
 
@@ -28,7 +28,7 @@ const WRITE_ONLY: ReadonlySet<string> = new Set([
   ...["oidc_client_secret", "secret_key", "token_reviewer_jwt", "provider_secret"],
 ]);
 
-/** Older names of fields, and those of answers. */
+/** Names under which an answer may have a field of a request. Some are older names. */
 const ALIASES: Readonly<Record<string, string>> = {
   policies: "token_policies",
   ttl: "token_ttl",
@@ -125,7 +125,7 @@ function flagOf(value: unknown): boolean {
   return value === true || value === "true" || value === "1" || value === 1;
 }
 
-/** True for what a field has that was never set. */
+/** True for the value of a field that was never set. */
 function isEmpty(value: unknown): boolean {
   if (value === undefined || value === null || value === "" || value === 0 || value === false) return true;
   return typeof value === "object" && Object.keys(value).length === 0;

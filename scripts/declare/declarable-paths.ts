@@ -1,6 +1,6 @@
 const NAME = "[^/]+";
 
-/** What a mount of an auth method has: its configuration and its roles. */
+/** Paths below a mount of an auth method: its configuration and its roles. */
 const OF_MOUNTS = [
   "config",
   "config/(?:client|identity)",

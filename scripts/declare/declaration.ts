@@ -27,12 +27,12 @@ const NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,127}$/;
 export interface DeclaredRequest {
   /** The name of its block and its own. */
   readonly name: string;
-  /** Of its name in the file, from 1. */
+  /** Line of the request's name in the file, from 1. */
   readonly line: number;
-  /** Below `/v1/`. */
+  /** Without `/v1/`. */
   readonly path: string;
   readonly data: Readonly<Record<string, Json>>;
-  /** Where values of fields come from that are not in the file, by field. */
+  /** Sources of the values that are not in the file itself, by field. */
   readonly origins: ReadonlyMap<string, readonly Source[]>;
 }
 
@@ -213,7 +213,7 @@ class DeclarationReader {
 }
 
 const KEYS: ReadonlySet<string> = new Set(["operation", "path", "data"]);
-/** What the reference has besides. */
+/** Further keys of the reference, which Grove does not support. */
 const UNSUPPORTED: ReadonlySet<string> = new Set(["token", "headers", "when", "allow_failure", "input", "output"]);
 
 function namesIn(value: SyntaxValue): readonly SyntaxEntry[] {

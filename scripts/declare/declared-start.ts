@@ -6,15 +6,15 @@ import type { Declaration } from "./declaration.ts";
 import { unknownFields } from "./known-fields.ts";
 import { applyRequests, type Outcome, type Service } from "./plan-step.ts";
 
-/** How long another program may take that has begun the same start (ms), and how often its end is looked for. */
+/** Longest wait (ms) for another program that has begun the same start, and the interval of checks (ms). */
 const OTHER_MS = 60_000;
 const LOOK_MS = 1_000;
-/** How often a start is begun that another program has taken over. */
+/** Most attempts of a start that other programs take over. */
 const MAX_BEGINS = 3;
 
-/** The declared start of an installation, at its end. */
+/** The result of the declared start of an installation. */
 export type Start =
-  /** It was complete before. */
+  /** The installation was initialized by an earlier call or another program. */
   | { readonly kind: "initialized" }
   /** `rootToken` is "" when none is kept. */
   | { readonly kind: "started"; readonly rootToken: string }
@@ -85,7 +85,7 @@ async function startOnce({ as, initToken, warn }: Starting, declaration: Declara
   return done.ok && done.value ? started("") : finished;
 }
 
-/** True for what a setup token is answered that another program has replaced. */
+/** True for the status of an answer to a setup token that another program has replaced. */
 function mayBeTakenOver({ status }: CallFailure): boolean {
   return status === 503;
 }

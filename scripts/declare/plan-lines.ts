@@ -4,7 +4,7 @@ import type { FieldDifference } from "./compare-fields.ts";
 import type { DeclaredRequest } from "./declaration.ts";
 import type { Outcome, Step } from "./plan-step.ts";
 
-/** Names of fields whose values no output has. */
+/** Names of fields whose values are never shown. */
 const SECRET_FIELD = /(?:^|[._])(?:secret|password|jwt|token|(?:secret|private|api)_key|secret_id)$/;
 const MAX_SHOWN = 200;
 
@@ -21,7 +21,7 @@ export function hiddenBecause({ origins }: DeclaredRequest, field: string): stri
   return SECRET_FIELD.test(field) ? "not shown" : null;
 }
 
-/** The lines that show what a step would do; none for nothing. */
+/** The lines that show what a step would do; empty when it does nothing. */
 export function linesOfStep(terminal: Pick<Terminal, "colours">, step: Step): string[] {
   const { request, action, differences } = step;
   if (action === "none") return [];
@@ -46,7 +46,7 @@ function linesOfField(request: DeclaredRequest, { field, declared, current }: Fi
   return [`    ${harmless(field)}: ${before}${valueText(declared)}`];
 }
 
-/** The lines that differ, between those that both texts begin and end with. */
+/** The lines that differ, without the common lines at the beginning and the end. */
 function linesOfText(from: string, to: string): string[] {
   const [old, now] = [from.trimEnd().split("\n"), to.trimEnd().split("\n")];
   let same = 0;

@@ -8,7 +8,7 @@ import type { Json } from "./value-references.ts";
 /** What has to be done for a request of a declaration. */
 export interface Step {
   readonly request: DeclaredRequest;
-  /** "conflict": the service has what no request can change into what is declared. */
+  /** "conflict": no request can change the current setting into the declared one. */
   readonly action: "add" | "change" | "none" | "conflict";
   readonly differences: readonly FieldDifference[];
   /** Fields that no answer shows. */
@@ -34,7 +34,7 @@ export async function stepFor(service: Service, request: DeclaredRequest): Promi
   return ok({ request, action, ...compared });
 }
 
-/** True for a difference of a mount that is none of its settings: another type. */
+/** True when a mount differs in more than its settings, such as in its type: no request can change that. */
 function isFixed({ path }: DeclaredRequest, differences: readonly FieldDifference[]): boolean {
   const isSetting = (field: string) => field === "description" || field.startsWith("config.");
   return isMount(path) && !differences.every(({ field }) => isSetting(field));
@@ -54,7 +54,7 @@ export async function carryOut(service: Service, step: Step): Promise<Called<rea
   return ok(warnings.filter((one): one is string => typeof one === "string"));
 }
 
-/** An enabled mount is tuned. */
+/** The request that changes an existing setting. An enabled mount is changed by its path `tune`. */
 function changeOf({ path, data }: DeclaredRequest): Pick<DeclaredRequest, "path" | "data"> {
   if (!isMount(path)) return { path, data };
   const settings: Readonly<Record<string, unknown>> = isFields(data.config) ? data.config : {};
@@ -65,7 +65,7 @@ function changeOf({ path, data }: DeclaredRequest): Pick<DeclaredRequest, "path"
 /** How far the requests of a declaration were applied. */
 export interface Outcome {
   readonly applied: readonly Step[];
-  /** Those after it were not tried. */
+  /** The requests after it were not tried. */
   readonly refused: { readonly request: DeclaredRequest; readonly failure: CallFailure } | null;
 }
 

@@ -10,8 +10,8 @@ export interface RootTokenFile {
 }
 
 /**
- * Opens the file for a root token before there is one: a token that can't be written would be lost. It must be new, or
- * empty as an interrupted start leaves it; only this user can read it. The error is for the operator.
+ * Opens the file for a root token before the token exists: a token that can't be written would be lost. The file must
+ * be new, or empty as an interrupted start leaves it; only this user can read it. The error is for the operator.
  */
 export function openRootTokenFile(path: string): Result<RootTokenFile, string> {
   try {

@@ -5,7 +5,7 @@ import { codeOf } from "../local/error-code.ts";
 import { type Declaration, MAX_DECLARATION, readDeclaration } from "./declaration.ts";
 import type { Sources } from "./value-references.ts";
 
-/** Most bytes of a file that a value comes from: the longest policy. */
+/** Most bytes of a file that has a value: the size of the longest policy. */
 const MAX_SOURCE_BYTES = 262_144;
 
 /** Reads a declaration from a file, with the values that come from this environment and from other files. */

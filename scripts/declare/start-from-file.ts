@@ -8,8 +8,8 @@ import { openRootTokenFile } from "./root-token-file.ts";
 import { readDeclarationFile } from "./sources.ts";
 
 /**
- * Initializes a service with what a file declares, once. A file that is not needed any more is not read. Both the result
- * and the error are lines for the operator.
+ * Initializes a service with what a file declares. The file is not read when the service is initialized already. Both
+ * the result and the error are lines for the operator.
  */
 export async function startFromFile(
   file: string,

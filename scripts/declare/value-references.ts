@@ -10,7 +10,7 @@ export interface Source {
   readonly from: string;
 }
 
-/** Reads the values that are not in the file. The errors are for the operator and have no value. */
+/** Reads the values that are not in the file. The errors are for the operator and never contain a value. */
 export interface Sources {
   environment(name: string, required: boolean): Result<string, string>;
   file(path: string): Result<string, string>;
@@ -20,7 +20,7 @@ export interface Sources {
 export class ValueReader {
   readonly #sources: Sources;
   readonly #problem: (message: string, at: number) => void;
-  /** Where the parts of the values read so far come from that are not in the file. */
+  /** Sources of the values read so far that are not in the file itself. */
   readonly origins: Source[] = [];
 
   constructor(sources: Sources, problem: (message: string, at: number) => void) {
@@ -84,7 +84,7 @@ export class ValueReader {
   }
 }
 
-/** The fields of each source besides the two of all. The first is needed. */
+/** Further fields of each source, besides `eval_type` and `eval_source`. The first is required. */
 const SOURCE_FIELDS: Readonly<Record<string, readonly [string, ...string[]]>> = {
   env: ["env_var", "require_present"],
   file: ["path"],

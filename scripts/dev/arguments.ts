@@ -28,7 +28,6 @@ Example:
 /** What the command line asks for. */
 export type DevCommand = CommandOf<typeof parseDevArguments>;
 
-/** Reads the command line. */
 export function parseDevArguments(argv: readonly string[]) {
   const flags = readWords(argv, {
     port: { type: "string", default: "8200" },

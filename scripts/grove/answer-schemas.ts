@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type * as Api from "../../client/answers.d.ts";
 
-/** What `Shape` reads of an answer of the API: it does not compile when the OpenAPI document says otherwise. */
+/** The parsed type of `Shape`. It does not compile when the OpenAPI document disagrees with it. */
 type AnsweredBy<Answer extends Frozen<z.input<Shape>>, Shape extends z.ZodType> =
   Answer extends Frozen<z.input<Shape>> ? z.output<Shape> : never;
 type Frozen<T> = T extends readonly (infer Item)[]
@@ -29,7 +29,7 @@ export const TOKEN = z.object({
 });
 export type Token = AnsweredBy<Api.Token, typeof TOKEN>;
 
-/** A count; `more` when counting stopped at it. */
+/** `more`: counting stopped at `count`. */
 const COUNT = z.object({ count: z.number(), more: z.boolean() });
 export type Count = z.infer<typeof COUNT>;
 
@@ -277,7 +277,7 @@ export const AUDIT_EVENTS = z.object({
     .array(
       z.looseObject({
         ...{ hour: z.string(), address: z.string().nullable(), count: z.number(), last: z.string() },
-        // Of which token, in an answer about several.
+        // The token of the uses, in an answer about several tokens.
         accessor: z.string().optional(),
       }),
     )
@@ -289,7 +289,7 @@ export const AUDIT_EVENTS = z.object({
   complete: z.boolean().optional(),
 });
 export type AuditEvents = AnsweredBy<Api.AuditEvents, typeof AUDIT_EVENTS> & {
-  /** Of an answer about several tokens, which has no next page: whether there are more events. */
+  /** True when there are more events, in an answer about several tokens: such an answer has no next page. */
   readonly more?: boolean;
 };
 export type AuditEvent = AuditEvents["events"][number];

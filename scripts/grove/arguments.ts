@@ -44,7 +44,7 @@ export type GroveCommand = { readonly json: boolean } & (
  * Reads the command line.
  *
  * @param now this machine's clock, which durations count from.
- * @param programs what else the binary takes in the place of a command.
+ * @param programs the programs that the binary runs by name, besides the commands.
  */
 export function parseGroveArguments(
   argv: readonly string[],
@@ -55,7 +55,7 @@ export function parseGroveArguments(
   if (token !== null) return err(token);
   const [first, about] = argv;
   const called = first === "help" ? about : first;
-  // Before --help is obeyed: help of all would hide that there is no such command.
+  // Checked before --help: the general help would hide that the command does not exist.
   if (called !== undefined && !called.startsWith("-") && !isCommand(called)) return noCommand(called, programs);
   const meant = argv.find(isCommand);
   const words = readWords(argv, OPTIONS, MOST_WORDS, meant && Object.keys(optionsOf(meant)));
@@ -80,20 +80,20 @@ export function parseGroveArguments(
   return command.ok ? ok({ ...command.value, json }) : command;
 }
 
-/** Options that begin and end a time. */
+/** Pairs of options that begin and end a range of times. */
 const RANGES = [
   ["since", "until"],
   ["created-after", "created-before"],
   ["ends-after", "ends-before"],
 ] as const;
 
-/** What is wrong with times between which there is none: the answer would look like one of nothing. */
+/** The problem of an empty range of times, whose answer would look as if nothing had happened. null: no problem. */
 function emptyRange(values: Values): string | null {
   const range = RANGES.find(([from, to]) => Date.parse(values[from] ?? "") >= Date.parse(values[to] ?? ""));
   return range === undefined ? null : `there is no time from --${range[0]} to --${range[1]}: the first is not earlier`;
 }
 
-/** @param programs of the binary, where it was called: in a clone they are scripts of npm. */
+/** @param programs the programs that the binary runs by name; empty in a clone, where they are npm scripts. */
 function noCommand(name: string, programs: readonly string[]) {
   const script = PROGRAMS.find((program) => program === name && program !== "new");
   if (script !== undefined && programs.length === 0)
@@ -144,7 +144,7 @@ function readApply(file: string | undefined, { yes = false, check = false }: Val
   return ok({ kind: "apply", file, yes, check } as const);
 }
 
-/** `request` is null for the last refused one, `log` without a log. */
+/** `request` is null for the last refused request, `log` without a log. */
 function readWhy(word: string | undefined, { log }: Values) {
   if (word === undefined) return err("why needs the id of a request, or - for the last one that was refused");
   return ok({ kind: "why", request: word === "-" ? null : word, log: log ?? null } as const);
@@ -232,7 +232,7 @@ function readContain(word: string | undefined, values: Values) {
   return ok({ kind: "contain", job, filter, accessors, dryRun: false, includeRoot, includeSelf, yes } as const);
 }
 
-/** A flag is "true" as a text: the interface takes it in that form too. */
+/** A boolean flag is the text "true", which the API accepts. */
 function filterOf(values: Values): Filter {
   const fields: Record<string, string | readonly string[]> = {};
   for (const [name, value] of Object.entries(values)) {

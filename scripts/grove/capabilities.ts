@@ -4,8 +4,8 @@ import type { GroveClient } from "./client.ts";
 const CAPABILITIES = z.record(z.string(), z.array(z.string()));
 
 /**
- * True when the token of a command may make a request that only adds to its answer. The request of a token that may not
- * would be a refusal in the audit log, which nobody has caused.
+ * True when the token may make an optional request, which only adds to the output of a command. If it were refused, the
+ * audit log would have a refusal that the user did not cause.
  *
  * @param path without `/v1/`.
  * @param needed capabilities on it.

@@ -52,7 +52,7 @@ export function failed(message: string): Result<never, CallFailure> {
   return err({ status: null, message });
 }
 
-/** The same, with what was not found in place of an answer 404 without a word. */
+/** Replaces a 404, whose answer has no message, by a failure with the text `what`. */
 export function orMissing<T>(called: Called<T>, what: string): Called<T> {
   return !called.ok && called.error.status === 404 ? failed(what) : called;
 }
@@ -90,7 +90,6 @@ export class GroveClient {
     return this.#token === "";
   }
 
-  /** Where the server is. */
   get url(): URL {
     return new URL(this.#address);
   }
@@ -98,7 +97,7 @@ export class GroveClient {
   /**
    * The `data` of an answer in the envelope.
    *
-   * @param query values of "" and undefined are left out; each of a list is a parameter.
+   * @param query values of "" and undefined are left out; each item of a list is a parameter.
    */
   async get<T>(
     path: string,
@@ -112,7 +111,7 @@ export class GroveClient {
     return readData(await this.call("GET", asked), shape);
   }
 
-  /** The same for a write. */
+  /** The `data` of the answer to a write. */
   async post<T>(path: string, shape: z.ZodType<T>, body: unknown): Promise<Result<T, CallFailure>> {
     return readData(await this.call("POST", path, body), shape);
   }
@@ -123,7 +122,7 @@ export class GroveClient {
     path: string,
     body?: unknown,
   ): Promise<Result<Answer, CallFailure>> {
-    // Addresses are kept by proxies and logs.
+    // Proxies and logs keep URLs.
     if (hasToken(path))
       return failed(`this looks like a token, which no address may carry: ${asCalled("find")} reads it`);
     for (let tried = 1; ; tried++) {
@@ -159,7 +158,7 @@ export class GroveClient {
     path: string,
     body: unknown,
   ): Promise<Result<Answer & { readonly retryAfter: number | null }, CallFailure>> {
-    // Also of a token that an answer or a setting has brought.
+    // Checked here because a token may also come from an answer or a setting.
     if (!isSendable(this.#token)) return failed("the token has characters that no token has: nothing was sent");
     try {
       const answer = await this.#send({ method, path: `/v1/${path}`, token: this.#token, body });

@@ -1,44 +1,44 @@
-/** What an option is: the value that it takes, and what it does. */
+/** An option: its value and its description. */
 export interface OptionEntry {
   readonly type: "boolean" | "string";
   readonly multiple?: true;
   /** The name of its value in the help. FILE and DIR are paths. */
   readonly value?: string;
   readonly about: string;
-  /** What its value may be. One that ends in a dot is the beginning of a value. */
+  /** Allowed values. An entry that ends in a dot is the beginning of a value. */
   readonly values?: readonly string[];
-  /** Its value is one of the values, or several with commas. */
+  /** Several values with commas are allowed. */
   readonly several?: true;
-  /** Its value is a name and a value. */
+  /** The value is NAME=VALUE. */
   readonly pairs?: true;
-  /** Its value is a whole number from 0 on. */
+  /** The value is a whole number from 0 on. */
   readonly counts?: true;
-  /** Its value is a time; a duration means so long before or after now. */
+  /** The value is a time. A duration is subtracted from now ("before") or added to it ("after"). */
   readonly time?: "before" | "after";
-  /** Its value is an IP address. */
+  /** The value is an IP address. */
   readonly address?: true;
-  /** Its time may be the word now, which the server reads by its own clock. */
+  /** The time may be the word "now", which the server reads by its own clock. */
   readonly orNow?: true;
 }
 
-/** What a command is. */
+/** A command. */
 interface CommandEntry {
   /** The word that it takes, as in the help; brackets: it may be left out. */
   readonly word?: string;
-  /** What its word may be, where these are few. */
+  /** Allowed words, if they are few. */
   readonly words?: readonly string[];
   /** One line for the list of commands. */
   readonly brief: string;
   readonly about: string;
-  /** What its answer is in place of JSON. */
+  /** The format of the output when it is not JSON. */
   readonly answer?: string;
-  /** One call, which a test parses. */
+  /** A call, which a test parses. */
   readonly example: string;
-  /** Its exit codes, where they say more than those of others. */
+  /** Exit codes, if they differ from the usual ones. */
   readonly codes?: string;
   /** Its further words, as in the help. */
   readonly parts?: Readonly<Record<string, string>>;
-  /** Whether it takes the filters. They are part of its options. */
+  /** Whether the command takes the filters, which are part of its options. */
   readonly filters?: true;
   readonly options: Readonly<Record<string, OptionEntry>>;
 }
@@ -84,7 +84,7 @@ const KINDS = ["change", "login", "refusal", "fault", "other"] as const;
 const OPERATIONS = ["read", "list", "scan", "create", "update", "patch", "delete"] as const;
 const SHELLS = ["bash", "zsh", "fish"] as const;
 
-/** The commands, with the options that each takes besides those of all. Help, completion and parsing are made of them. */
+/** The commands, with their own options. Help, completion and parser are generated from this table. */
 export const COMMANDS = {
   tokens: {
     example: "tokens --policy root --sort end",
@@ -295,7 +295,7 @@ export const COMMANDS = {
 
 export type CommandName = keyof typeof COMMANDS;
 
-/** What each command takes. */
+/** The options of every command. */
 export const EVERYWHERE = {
   json: flag("the answers as JSON on standard output; failures and notes are text on standard error"),
   help: flag("this text"),

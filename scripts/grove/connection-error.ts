@@ -26,7 +26,7 @@ const REASONS: Readonly<Record<string, string>> = {
   UND_ERR_BODY_TIMEOUT: LATE,
 };
 
-/** Messages of fetch for failures without a code. */
+/** Texts for the messages of fetch that have no code. */
 const MESSAGES: ReadonlyMap<string, string> = new Map([
   ["unexpected redirect", "it leads to another address, which would get the token: give that one"],
   ["bad port", "fetch calls no server at this port"],
@@ -41,7 +41,7 @@ const UNTRUSTED: ReadonlySet<string> = new Set([
   "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
 ]);
 
-/** What proxies answer to HTTP at a port of HTTPS. */
+/** Answers of proxies to plain HTTP on a port for HTTPS. */
 const SENT_IN_THE_CLEAR = /HTTP request (?:was sent )?to (?:an )?HTTPS (?:port|server)/i;
 
 /** True when an answer says that its port speaks TLS and was sent plain HTTP. */
@@ -55,8 +55,8 @@ export function tlsThere(address: string): string {
 }
 
 /**
- * Says for an operator what fetch has thrown. Its own messages are not repeated: those about a header, a body or an
- * address have the whole text in them, and with that a token, a key or a password.
+ * The text for the operator about an error of fetch. Its own messages are not repeated: those about a header, a body or
+ * an address contain the whole text, and with it a token, a key or a password.
  */
 export function failureText(error: unknown): string {
   if (error instanceof NoAnswer) return error.message;
@@ -87,8 +87,8 @@ export async function whyNoAnswer(error: unknown, address: string): Promise<stri
   if (UNTRUSTED.has(code)) {
     return "its certificate is of no authority known here: NODE_EXTRA_CA_CERTS=FILE names its authority";
   }
-  // A port of TLS closes a connection that begins with HTTP, as does a server that ends, or answers no HTTP.
-  // Where no TLS socket can be made, that question has no answer.
+  // A TLS port closes a connection that begins with HTTP. So does a server that stops, or one that does not speak HTTP.
+  // Where no TLS socket can be made, the probe fails.
   const mayBeTls = !isTls && (CLOSES.has(code) || code.startsWith("HPE_"));
   if (mayBeTls && (await speaksTls(address).catch(() => false))) return tlsThere(address);
   return code.startsWith("HPE_") ? "it does not speak HTTP there" : failureText(error);
@@ -96,12 +96,12 @@ export async function whyNoAnswer(error: unknown, address: string): Promise<stri
 
 const CLOSES: ReadonlySet<string> = new Set(["ECONNRESET", "EPIPE", "UND_ERR_SOCKET"]);
 
-/** True when a server shakes hands by TLS. Nothing is sent to it. */
+/** True when a server completes a TLS handshake. No request is sent. */
 function speaksTls(address: string): Promise<boolean> {
   const { hostname, port } = new URL(address);
   const host = hostname.replace(/^\[|\]$/g, "");
   return new Promise((resolve) => {
-    // Its certificate does not matter: the question is whether it has one.
+    // The certificate is not verified: the probe only asks whether the port speaks TLS.
     const socket = connect({ host, port: Number(port || 80), rejectUnauthorized: false, timeout: PROBE_MS });
     const answer = (isTls: boolean) => (): void => {
       socket.destroy();

@@ -2,9 +2,9 @@
 const UNQUOTED = /[!'()*~]/g;
 
 /**
- * A write as a command to be pasted, for what grove has no command of its own. It needs curl, and the settings of grove.
+ * A write as a curl command to be pasted, where grove has no command for it. It uses the environment variables of grove.
  *
- * @param path below `/v1/`. Names in it may be chosen by others: what a shell would read is encoded.
+ * @param path below `/v1/`. Names in it may be chosen by others, so everything that a shell would interpret is encoded.
  * @param fields of the body.
  */
 export function writeCommand(path: string, fields: Readonly<Record<string, string>> = {}): string {
@@ -13,12 +13,15 @@ export function writeCommand(path: string, fields: Readonly<Record<string, strin
   return `curl -f -X POST -H "X-Vault-Token: $VAULT_TOKEN"${body} "$VAULT_ADDR/v1/${below}"`;
 }
 
-/** The deletion of a token of a team or an organization, by its id: clients of these send their token in another header. */
+/**
+ * The command that deletes a token of a team or an organization, by its id. Clients of this API send their token in another
+ * header.
+ */
 export function deleteTeamTokenCommand(id: string): string {
   return `curl -f -X DELETE -H "Authorization: Bearer $VAULT_TOKEN" "$VAULT_ADDR/api/v2/authentication-tokens/${encoded(id)}"`;
 }
 
-/** The same for a read, or for a list. */
+/** A read or a list as a curl command. */
 export function readCommand(path: string, of: "record" | "list" = "record"): string {
   const below = path.split("/").map(encoded).join("/");
   return `curl -f -H "X-Vault-Token: $VAULT_TOKEN" "$VAULT_ADDR/v1/${below}${of === "list" ? "?list=true" : ""}"`;

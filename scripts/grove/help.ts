@@ -12,7 +12,7 @@ import {
   optionsOf,
 } from "./command-table.ts";
 
-/** Characters in a line of the help where it is not shown at a terminal, and the fewest that it is made for. */
+/** Characters in a line of the help without a terminal, and at least at a terminal. */
 const COLUMNS = 80;
 const MIN_COLUMNS = 60;
 /** Where the description of a command begins. */
@@ -22,7 +22,7 @@ const INDENT = 23;
 interface Shown {
   /** Characters in a line; null: not at a terminal. */
   readonly columns: number | null;
-  /** Gives a text the names of how the command was called. */
+  /** Replaces the names of commands by those with which this command was called. */
   readonly named?: (text: string) => string;
 }
 
@@ -51,7 +51,7 @@ export function helpFor(argv: readonly string[], { columns, named = helpAsCalled
   return `${paragraphs.join("\n\n")}\n`;
 }
 
-/** One line for each command, before all that can be said of them. */
+/** One line for each command, above the full help. */
 function listOfCommands(): string {
   const lines = COMMAND_NAMES.map((name) => `  ${name.padEnd(INDENT - 2)}${commandEntry(name).brief}`);
   return ["Commands (npm run -s grove -- help COMMAND has one alone):", ...lines, "", "In full:"].join("\n");
@@ -67,7 +67,7 @@ const EXAMPLE = "tokens";
 
 const exampleOf = (name: CommandName): string => `npm run -s grove -- ${commandEntry(name).example}`;
 
-/** What the exit code of a command says; of all commands, what most say. */
+/** The exit codes of a command, or the usual ones for the help of all commands. */
 function exitCodesOf(name: CommandName | null): string {
   const { codes } = name === null ? {} : commandEntry(name);
   return `Exit codes: ${codes ?? "0 done, 1 refused, failed or something found, 2 the command line or VAULT_ADDR is wrong"}.`;

@@ -3,11 +3,11 @@ import type { CallFailure } from "./client.ts";
 import { deleteTeamTokenCommand, readCommand } from "./curl.ts";
 import { harmless } from "./terminal.ts";
 
-/** What an operator names by a text that is copied from elsewhere. */
+/** A kind of name or id that an operator copies from elsewhere. */
 interface Named {
-  /** With its article left out. */
+  /** Without its article. */
   readonly noun: string;
-  /** What is said of a text of the right form that names nothing. */
+  /** The message about a text of the right form that does not exist. */
   readonly none: string;
   readonly form: RegExp;
   /** The form in words. */
@@ -61,14 +61,14 @@ const NAMED = {
 
 export type NamedKind = keyof typeof NAMED;
 
-/** True for a text that can't be one of this kind. */
+/** True for a text that does not have the form of this kind. */
 export function isMalformed(kind: NamedKind, text: string): boolean {
   return !NAMED[kind].form.test(text);
 }
 
 /**
- * Says what is wrong with a text that names nothing, by the text itself: the operator has not seen the fields of the
- * interface.
+ * The message about a name or id that does not exist. It repeats what the operator typed, who does not know the fields
+ * of the API.
  */
 export function nothingIs(kind: NamedKind, text: string): string {
   const { noun, none, formText } = NAMED[kind];
@@ -83,7 +83,7 @@ export function nothingIs(kind: NamedKind, text: string): string {
   return `"${harmless(text)}" is no ${noun}: ${formText}`;
 }
 
-/** Reads are in the log alone: the store has what changes something, logins, refusals and faults. */
+/** The audit store has changes, logins, refusals and faults, but no reads. */
 function noRequest(): string {
   return `it is mistyped, its events are not kept any more, or it was a request that was allowed and changed nothing, which the audit store does not have one by one; by the audit log: ${asCalled("why ID --log FILE")} (${helpAsCalled("docs/audit.md")})`;
 }
@@ -94,7 +94,7 @@ interface Selected {
 }
 
 /**
- * A refusal of what selects tokens, by what the operator typed in place of the field. Another failure stays as it is.
+ * Replaces the message of a 400 about a selection of tokens by one about what the operator typed. Other failures stay.
  */
 export function byWhatWasTyped(failure: CallFailure, { accessors = [], filter = {} }: Selected): CallFailure {
   if (failure.status !== 400) return failure;
@@ -104,7 +104,7 @@ export function byWhatWasTyped(failure: CallFailure, { accessors = [], filter = 
 
 type Message = (accessors: readonly string[], filter: NonNullable<Selected["filter"]>) => string;
 
-/** By the messages of the server, which a test compares. */
+/** By the message of the server. A test compares them. */
 export const MESSAGES: Readonly<Record<string, Message>> = {
   "accessors has an item that is not an accessor": (accessors) => {
     const wrong =

@@ -8,7 +8,7 @@ import type { OptionEntry } from "./command-table.ts";
 type Value = string | boolean | readonly string[] | undefined;
 
 /**
- * Checks the values of options by what the options take, before anything is sent. Times become RFC 3339.
+ * Checks the values of options before anything is sent. Times become RFC 3339.
  *
  * @param now this machine's clock, which durations count from.
  * @returns the values that are changed; the error names the option.
@@ -32,7 +32,7 @@ export function readValues(
   return ok(changed);
 }
 
-/** The error is what the option takes. */
+/** The error says what the option takes. */
 function readValue(text: string, option: OptionEntry, now: Ms): Result<string, string> {
   if (option.counts) return /^\d{1,9}$/.test(text) ? ok(text) : err("a whole number from 0 on");
   if (option.time) return readTime(text, { side: option.time, orNow: option.orNow ?? false }, now);
@@ -58,7 +58,7 @@ const DURATION = /^\d[\d.]*[a-z]/;
 /**
  * Reads a time: RFC 3339, seconds since 1970, or a duration before or after now.
  *
- * @returns RFC 3339; the word now where the server shall read it by its own clock.
+ * @returns RFC 3339; or the word "now", which the server reads by its own clock.
  */
 function readTime(
   text: string,

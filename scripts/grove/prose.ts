@@ -8,10 +8,10 @@ export interface Part {
 }
 
 /**
- * A text at a terminal, broken into its lines; in a file or for another program it is one line.
+ * A text at a terminal, broken into lines; for a file or another program it is one line.
  *
- * @param indent what stands before each line but the first.
- * @param first what stands before the first one.
+ * @param indent before each line but the first.
+ * @param first before the first line.
  */
 export function prose({ columns }: Pick<Terminal, "columns">, text: string, indent = "", first = indent): string[] {
   if (columns === null) return [first + text];
@@ -19,15 +19,15 @@ export function prose({ columns }: Pick<Terminal, "columns">, text: string, inde
   return linesOf(text, width).map((line, at) => (at === 0 ? first : indent) + line);
 }
 
-/** Says sentences about the work: at a terminal in lines that fit it. A command that is to be copied is said whole. */
+/** Shows a message at a terminal in lines that fit it. A command that is to be copied is not broken. */
 export function sayProse(terminal: Terminal, text: string, style?: Style): void {
   for (const line of prose(terminal, text)) terminal.say(style === undefined ? line : styled(terminal, style, line));
 }
 
 /**
- * Parts one after the other, in lines of a terminal.
+ * Parts, one after the other, in lines of a terminal.
  *
- * @param width characters in a line; null: all is one line.
+ * @param width characters in a line; null: no limit.
  */
 export function flow(terminal: Pick<Terminal, "colours">, parts: readonly Part[], width: number | null): string[] {
   const lines = width === null ? [parts] : filled(parts, width);

@@ -46,7 +46,7 @@ export async function runGrove(
     return command.kind === "apply" ? 1 : 2;
   }
   const token = read.value;
-  // Each step of these can be repeated.
+  // The calls of these commands are safe to repeat.
   const repeats = REPEATED.has(command.kind);
   const client = new GroveClient(address, token, { repeats });
   const session = { client, terminal, json: command.json };
@@ -80,10 +80,7 @@ function failedHere(error: unknown): Called<never> | "interrupted" {
 
 const SELF = z.looseObject({});
 
-/**
- * Whether a refusal is about the rights of the token and not about the token: a refusal does not say which. null: not
- * known.
- */
+/** Whether the token is valid: a 403 does not say if the token is invalid or only lacks rights. null: not known. */
 async function isValidToken(client: GroveClient, { status }: CallFailure): Promise<boolean | null> {
   if (status !== 403 || client.isAnonymous) return null;
   const self = await client.get("auth/token/lookup-self", SELF);
@@ -165,11 +162,11 @@ function adviceOn(
   return ` (VAULT_TOKEN needs ${needs(command.kind)}${isValid ? "" : ", or the token is not valid"}${more})`;
 }
 
-/** A token without the policy default may be good, and not look itself up. */
+/** A valid token without the policy default can't look itself up. */
 const NOT_VALID =
   "can't look itself up either: it is no token of this server, has ended, is bound to other networks, or lacks the policy default";
 
-/** The rights of a command. */
+/** The rights that a command needs. */
 function needs(kind: GroveCommand["kind"]): string {
   if (kind === "apply") return "read, create and update on what the file names, and sudo below sys/auth";
   if (kind === "preview") return "read and sudo on sys/tokens/ended and sys/leases/revocations";

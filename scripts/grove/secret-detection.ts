@@ -1,4 +1,4 @@
-/** What stands before and after a secret in sources and messages, as the rules of ops/gitleaks.toml have it. */
+/** What may stand directly before and after a secret, from the rules in ops/gitleaks.toml. */
 const BEFORE = String.raw`(?:\b|\\[nrt]|%[0-9A-Fa-f]{2})`;
 const AFTER = String.raw`(?:[^\w.-]|\.(?:[^\w-]|$)|$)`;
 
@@ -9,19 +9,19 @@ export const TOKEN_FORMS = {
   "grove-team-token": String.raw`${BEFORE}([0-9A-Za-z]{14}\.atlasv1\.[0-9A-Za-z]{67})${AFTER}`,
 } as const;
 
-/** The same of a deployment's own secrets, beside their names. */
+/** Secrets of a deployment beside their names, also by these rules. */
 export const DEPLOYMENT_SECRET = String.raw`GROVE_(?:SEAL|INIT|CLUSTER)_(?:KEY|TOKEN)(?:_PREVIOUS)?["']?(?:\s*[=:]\s*|\s+value:\s*)["']?((?:[1-9]\d{0,5}:)?[A-Za-z0-9+/_-]{32,}={0,2})`;
 
 /**
- * What resembles a token of this service, of the reference or of a team, also a damaged one. A name may begin with `s.`
- * too, and is shorter.
+ * A text that resembles a token of Grove, of the reference or of a team, such as a damaged one. A name may also begin
+ * with `s.`, but is shorter.
  */
 const RESEMBLING = String.raw`(?:^|[^\w.-])((?:s|b|r)\.[\w-]{20,}|hv[sbr]\.[\w-]{8,}|grove-setup\.[\w-]{8,}|\w+\.atlasv1\.\w+)`;
 
-/** A signed JWT: what clients of an issuer log in with. Two objects of JSON in base64url, and a signature. */
+/** A signed JWT, with which clients of an issuer log in: two JSON objects in base64url, and a signature. */
 const JWT = String.raw`(?:^|[^\w.-]|%[0-9A-Fa-f]{2})(e[wy][\w-]{8,}\.e[wy][\w-]+\.[\w-]+)`;
 
-/** A secret-id beside its name. Without one it is a UUID as any other. */
+/** A secret-id beside its name. Without the name it looks like any other UUID. */
 const SECRET_ID = String.raw`secret[_-]?id\\*["']?[\s=:]+\\*["']?([\da-fA-F]{8}(?:-[\da-fA-F]{4}){3}-[\da-fA-F]{12})`;
 
 /** The beginning of CMS signed data in base64, as an identity document of an instance of AWS is. */
@@ -44,11 +44,11 @@ const TOKENS = [...Object.values(TOKEN_FORMS), JWT, RESEMBLING];
 const CREDENTIALS = [...TOKENS, SECRET_ID, IDENTITY_DOCUMENT];
 const SECRETS = new RegExp(DEPLOYMENT_SECRET, "g");
 
-/** The same as long as tokens are, and where it stands right behind a name, a dot or dashes: `metadata.s.…`, `--s.…`. */
+/** Tokens of full length, also directly after a name, a dot or dashes: `metadata.s.…`, `--s.…`. */
 const IS_BESIDE =
   /(?:^|[\W_])((?:s|b|r)\.[\w-]{40,}|hv[sbr]\.[\w-]{20,}|\w+\.atlasv1\.\w+|e[wy][\w-]{8,}\.e[wy][\w-]+\.[\w-]{16,})/;
 
-/** True for a text with a part that looks like a token. An accessor is none. */
+/** True for a text that contains something like a token. An accessor does not count. */
 export function hasToken(text: string): boolean {
   return [text, decoded(text)].some((one) => IS_TOKEN.test(one) || IS_BESIDE.test(one));
 }
@@ -61,19 +61,19 @@ function decoded(text: string): string {
   }
 }
 
-/** The seal keys, init tokens and cluster keys in a text that have the form of those that Grove makes. */
+/** The seal keys, init tokens and cluster keys in a text, in the form that Grove generates. */
 export function deploymentSecretsIn(text: string): string[] {
   return [...text.matchAll(SECRETS)].flatMap(([, secret]) => secret ?? []);
 }
 
 /** Names of a deployment's own secrets. Their values may have any form. */
 const SECRET_NAME = /GROVE[_-](?:SEAL|INIT|CLUSTER)[_-](?:KEY|TOKEN)/i;
-/** Lines with text below such a name in which its value may stand. */
+/** Lines below such a name in which its value may be. */
 const LINES_BELOW = 2;
 /** A line above its name: `"value": "…",`. */
 const VALUE_ABOVE = /^\W*value\b/i;
 
-/** Knows in which lines the value of a secret of a deployment may stand, as they come. */
+/** Finds the lines in which the value of a secret of a deployment may be, in a stream of lines. */
 export class DeploymentSecretLines {
   #left = 0;
   #above = "";
@@ -94,7 +94,7 @@ export function wholeTokensIn(line: string): string[] {
   return found(line, Object.values(TOKEN_FORMS));
 }
 
-/** The tokens and JWTs in a line, in whatever they stand; also what only resembles one, such as a damaged token. */
+/** The tokens and JWTs in a line, also what only resembles a token, such as a damaged one. */
 export function tokensIn(line: string): string[] {
   return found(line, TOKENS);
 }
@@ -106,7 +106,7 @@ export function credentialsIn(line: string): string[] {
 
 function found(line: string, forms: readonly string[]): string[] {
   const tokens = new Set<string>();
-  // What was found is taken out: the form that is looser finds only what the others have left.
+  // Each match is removed, so that the looser forms match only in the remaining text.
   let rest = line;
   for (const form of forms) {
     for (const [, token = ""] of rest.matchAll(new RegExp(form, form === SECRET_ID ? "gi" : "g"))) tokens.add(token);
@@ -119,10 +119,7 @@ function found(line: string, forms: readonly string[]): string[] {
 const NAMED = /^(?:export\s+|-\s+)?["']?[\w.-]+["']?\s*[=:]\s*/;
 const SCHEME = /^Bearer\s+/i;
 
-/**
- * The value in a line that assigns one, without quotes and commas: an id that a root caller chose has no form by which it
- * could be found.
- */
+/** The value in a line that assigns one, without quotes and commas. It may be a custom id, which has no fixed form. */
 export function valueIn(line: string): string {
   const value = line
     .trim()

@@ -33,10 +33,10 @@ export interface Terminal {
   readonly columns: number | null;
 }
 
-/** Thrown when a question is answered with Ctrl-C or Ctrl-D: nothing is done then. */
+/** Thrown when a question is answered with Ctrl-C or Ctrl-D. */
 export class Interrupted extends Error {}
 
-/** Thrown when standard input is longer than what is read as a whole: a part of it would be taken for all. */
+/** Thrown when standard input is too long to read as a whole: a part of it must not be taken for all. */
 export class InputTooLong extends Error {
   constructor() {
     super(`standard input has more than ${MAX_INPUT} bytes: give it in parts`);
@@ -51,7 +51,7 @@ export interface Session {
   readonly json: boolean;
 }
 
-/** Text without the characters that a terminal interprets: names of tokens are chosen by their creators. */
+/** Text without control characters: names of tokens are chosen by their creators, and must not control the terminal. */
 export function harmless(text: string): string {
   return text.replace(UNPRINTABLE, "\u{fffd}");
 }
@@ -74,7 +74,7 @@ const MIN_WIDTH = 6;
 /**
  * Lines of a table. The last column is not padded. At a terminal the widest columns are cut so that it fits.
  *
- * @param whole names of columns that are not cut, such as times: a time without its end says nothing.
+ * @param whole names of columns that are not cut, such as times.
  */
 export function renderTable(
   terminal: Pick<Terminal, "colours" | "columns">,
@@ -98,7 +98,7 @@ function widthsOf(head: readonly string[], rows: readonly (readonly string[])[])
   return head.map((name, at) => Math.max(name.length, ...rows.map((row) => row[at]?.length ?? 0)));
 }
 
-/** Characters in the longest line of a table whose columns are as narrow as they can be, but for those that are whole. */
+/** Width of a table whose columns are as narrow as possible, except the columns that are not cut. */
 export function narrowest(
   head: readonly string[],
   rows: readonly (readonly string[])[],
@@ -125,15 +125,15 @@ function fitted(wanted: readonly number[], columns: number, isCut: readonly bool
   return widths;
 }
 
-/** The beginning of a text that is too long, which ends in `…` then. */
+/** The text, or its beginning and `…` when it is too long. */
 function cut(text: string, width: number): string {
   return text.length <= width ? text : `${text.slice(0, Math.max(0, width - 1))}…`;
 }
 
-/** Columns of names: those of one service begin alike, and their ends tell them apart. */
+/** Columns of names, which are cut in the middle: names of one service begin alike, and differ at the end. */
 const BY_THEIR_ENDS: ReadonlySet<string> = new Set(["NAME", "ROLE"]);
 
-/** The beginning and the end of a text that is too long, with `…` between. */
+/** The text, or its beginning and end with `…` between them when it is too long. */
 function cutMiddle(text: string, width: number): string {
   if (text.length <= width) return text;
   const end = Math.floor((width * 2) / 3);
@@ -146,7 +146,7 @@ export function processTerminal(): Terminal {
   // A reader such as `head` may close the pipe early.
   stdout.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code === "EPIPE") process.exit();
-    // What was asked for is done, and what it said is lost.
+    // The command has done its work, but its output is lost.
     stderr.write(`standard output can't be written: ${error.code === "ENOSPC" ? "no space is left" : error.code}\n`);
     process.exit(1);
   });
@@ -157,21 +157,21 @@ export function processTerminal(): Terminal {
     out: (line) => void stdout.write(`${line}\n`),
     say: (line) => void stderr.write(`${line}\n`),
     progress: (line) => {
-      // A file would get a line for every step.
+      // In a file, every update would be a line of its own.
       if (stderr.isTTY) stderr.write(line === null ? "\r\u001b[K" : `\r\u001b[K${line}`);
     },
     ask: async (question) => {
       try {
         return await typed(stdin, stderr, question);
       } catch (error) {
-        // What follows must not stand beside the question.
+        // The next message must not be on the line of the question.
         stderr.write("\n");
         throw error;
       }
     },
     secret: async (question) => {
       if (!stdin.isTTY) return readAll(stdin);
-      // The editor of lines echoes what is typed to its output.
+      // The line editor would echo what is typed.
       const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
       stderr.write(question);
       try {
@@ -198,7 +198,7 @@ const MAX_INPUT = 1_048_576;
  */
 export async function typed(input: Readable, output: Writable, question: string): Promise<string> {
   const lines = createInterface({ input, output, terminal: true });
-  // The end of the input closes the editor, and leaves its question without an answer.
+  // When the input ends, the editor closes and never answers its question.
   const closed = new Promise<never>((_, reject) => lines.once("close", () => reject(new Interrupted())));
   try {
     return await Promise.race([lines.question(question).catch(() => closed), closed]);

@@ -9,7 +9,7 @@ export interface Node {
 
 /** Characters that a branch moves to the right. */
 const BRANCH = 4;
-/** What stands before the further lines of a label, so that they are no node. */
+/** Indentation of the further lines of a label, so that they do not look like nodes. */
 const INDENT = 2;
 
 /** The lines of a tree, with its branches drawn. A label that does not fit the terminal has several lines. */

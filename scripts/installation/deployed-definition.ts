@@ -6,7 +6,7 @@ export type Section = Readonly<Record<string, unknown>>;
 /** Settings of the release: another value would change the program or lose data. */
 const OF_THE_RELEASE = ["main", "build", "durable_objects", "migrations", "compatibility_date", "compatibility_flags"];
 
-/** Settings of the release's build, and its environments, which are examples. */
+/** Settings of the build, and the environments, which are examples: an installation does not inherit them. */
 const OF_THE_SOURCES = ["build", "minify", "upload_source_maps", "env"];
 
 /**

@@ -10,7 +10,7 @@ import { NEW_HELP } from "./new-help.ts";
 import { placeArchive } from "./package-origin.ts";
 import { START_FILE } from "./start-file.ts";
 
-/** What Cloudflare takes as the name of a Worker. */
+/** Allowed names of Workers at Cloudflare. */
 const WORKER_NAME = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 
 /** The programs of the binary that an installation starts. */
@@ -175,7 +175,7 @@ JURISDICTION = ""
 /**
  * Puts the archive of this release into a folder. The error is for the operator.
  *
- * @param isNew whether the folder was made for it: then none is left when it fails.
+ * @param isNew whether the folder was just made: then it is removed after a failure.
  */
 function archiveIn(directory: string, isNew: boolean): Result<string | null, string> {
   try {
@@ -213,9 +213,9 @@ function make(directory: string): number {
     // The commands of the documents (`npm run -s backup -- …`) work here as they do in a clone.
     scripts: { ...Object.fromEntries(PROGRAMS.map((name) => [name, `grove ${name}`])), grove: "grove" },
     dependencies: { [SERVER_PACKAGE]: placed.value === null ? project.version : `file:${placed.value}` },
-    // Wrangler, which a deployment needs, pins an older engine. One copy of it is enough.
+    // Wrangler, which a deployment needs, pins an older workerd; the override installs one copy of it.
     overrides: project.overrides,
-    // The release needs no script of a package. npm would ask about these.
+    // The release needs no install scripts. Without this setting npm would ask about them.
     allowScripts: Object.fromEntries(SCRIPTED.map((name) => [name, false])),
   };
   write("package.json", `${JSON.stringify(manifest, null, 2)}\n`);

@@ -4,11 +4,11 @@ import { basename, join } from "node:path";
 import { z } from "zod";
 import { SERVER_PACKAGE } from "../package/write-package.ts";
 
-/** What npm notes in `node_modules` about what it has installed there. */
+/** The file in `node_modules` in which npm records what it has installed there. */
 const LOCKFILE = ".package-lock.json";
 const LOCK = z.object({ packages: z.record(z.string(), z.object({ resolved: z.string().optional() })) });
 
-/** Where npm has this package from: a registry, an archive of this machine, or not known. */
+/** From where npm installed this package. */
 export type Origin = { readonly kind: "registry" | "unknown" } | { readonly kind: "archive"; readonly path: string };
 
 /** @param directory of the package, in the `node_modules` that it is installed in */
@@ -25,14 +25,14 @@ function resolvedIn(lockfile: string): string {
     const { packages } = LOCK.parse(JSON.parse(readFileSync(lockfile, "utf8")));
     return packages[`node_modules/${SERVER_PACKAGE}`]?.resolved ?? "";
   } catch {
-    // A global installation has none.
+    // A global installation has no such file.
     return "";
   }
 }
 
 /**
- * Puts the archive of the package into a folder that is to depend on it. Returns its name; null when a registry has the
- * package. An archive that is gone, or never was, is packed again: its content is the same, its digest is not.
+ * Copies the archive of the package into a folder that shall depend on it. Returns its name; null when a registry has
+ * the package. A missing archive is packed again: its content is the same, its digest is not.
  */
 export function placeArchive(directory: string, to: string): string | null {
   const origin = originOf(directory);

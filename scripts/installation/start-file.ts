@@ -1,2 +1,2 @@
-/** The example of what an installation begins with, in the project and in its package. */
+/** The example of a declaration for a new installation, in the project and in its package. */
 export const START_FILE = "examples/start.hcl";

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 
-/** Where Chrome and Chromium are on the systems that people develop on. */
+/** Usual paths of Chrome and Chromium. */
 const PLACES = [
   "/usr/bin/chromium",
   "/usr/bin/chromium-browser",
@@ -11,10 +11,10 @@ const PLACES = [
   "/Applications/Chromium.app/Contents/MacOS/Chromium",
 ];
 
-/** The browser of this machine, or the one that `CHROME_PATH` names; undefined where there is none. */
+/** The browser of this machine, or the one that `CHROME_PATH` names; undefined without a browser. */
 export function findBrowser(): string | undefined {
   return [process.env.CHROME_PATH ?? "", ...PLACES].find((place) => place !== "" && existsSync(place));
 }
 
-/** Words of Chromium's command line: its own sandbox can't be set up by root. */
+/** Flags for Chromium: root can't set up its sandbox. */
 export const BROWSER_FLAGS = process.getuid?.() === 0 ? ["--no-sandbox"] : [];

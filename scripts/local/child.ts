@@ -43,12 +43,12 @@ export class Child {
     });
   }
 
-  /** Its process id; undefined when it could not be started. */
+  /** undefined when the program could not be started. */
   get pid(): number | undefined {
     return this.#process.pid;
   }
 
-  /** The outputs of the program that are read here. */
+  /** The outputs of the program that this process reads. */
   get streams(): Readable[] {
     return [this.#process.stdout, this.#process.stderr].filter((stream) => stream !== null);
   }
@@ -77,7 +77,7 @@ export class Child {
     try {
       process.kill(-this.#process.pid, signal);
     } catch {
-      // The group has ended.
+      // The group has ended already.
     }
   }
 }
@@ -97,19 +97,19 @@ function guardGroup(group: number): ChildProcess {
   return guard;
 }
 
-/** A stack trace that workerd adds to each network error: addresses in the program. That of a crash has 0x. */
+/** A stack trace that workerd adds to each network error: addresses in the program. In a stack trace of a crash they begin with 0x. */
 const STACK = /^\s*stack: \S*workerd@[0-9a-f]{4,}/;
 
 /**
- * A failed connection of the Worker, as workerd logs it before it throws an exception in the Worker. The Worker catches
- * that exception, and reports itself which host could not be reached.
+ * A failed connection of the Worker, which workerd logs before it throws in the Worker. The Worker catches the exception, and logs itself
+ * which host could not be reached.
  */
 const NO_CONNECTION =
   /^workerd\/(?:jsg\/util|api\/sockets)\.c\+\+:\d+: error: .*\be = (?:rust\/worker\/ffi\.rs|kj\/async-io[\w-]*\.c\+\+):\d+: failed: /;
 
 /**
- * The runtime's list of alarms and an object differ about when: after a stop, the object decides, and the alarm is run or
- * was moved. An alarm that fails is another line. Wrangler puts its own word in the place of the source.
+ * The time of an alarm in the runtime's list differs from the time in the object. This happens after a stop and is harmless: the object's
+ * time is used. A failed alarm has another line. Wrangler replaces the source by its own prefix.
  */
 const ALARM_MOVED =
   /(?:^workerd\/io\/actor-sqlite\.c\+\+:\d+: warning:|^\S+ \[WARNING\]) NOSENTRY SQLite alarm (?:overdue, running|handler canceled)/;

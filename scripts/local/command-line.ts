@@ -10,7 +10,7 @@ import { helpInLines } from "./wrap-lines.ts";
 type Options = NonNullable<ParseArgsConfig["options"]>;
 type Words<T extends Options> = { options: T; args: string[]; allowPositionals: true };
 
-/** What a command line asks for in the place of the work. */
+/** A request for the help or the version. */
 export interface Asked {
   readonly show: "help" | "version";
 }
@@ -32,7 +32,7 @@ const ASKED: Readonly<Record<string, Asked>> = {
 /**
  * Reads flags and at most `mostPositionals` other words.
  *
- * @param meant the options of which one is suggested for a mistyped one.
+ * @param meant the options that may be suggested for a mistyped one.
  */
 export function readWords<const T extends Options>(
   argv: readonly string[],
@@ -53,8 +53,8 @@ export function readWords<const T extends Options>(
 }
 
 /**
- * What is wrong with a command line that has a token in it, before any word of it is used: other users of the machine see
- * the words of a command, shells keep them, and messages and addresses would repeat them. null: it has none.
+ * The problem of a command line that has a token in it, found before any word is used: other users of the machine see the
+ * command line, shells keep it, and messages and URLs would repeat it. null: it has no token.
  *
  * @param reader the command that reads a token in another way.
  */
@@ -65,8 +65,8 @@ export function tokenProblem(argv: readonly string[], reader = "find"): string |
 }
 
 /**
- * The same command line in a form that parseArgs never refuses, or what is wrong with it: the texts of parseArgs are
- * about its own syntax. A value may begin with one dash, as in `--sort -end`: no option does, except for -h.
+ * The command line in a form that parseArgs never refuses, or its problem in our words, as the messages of parseArgs are
+ * about its own syntax. A value may begin with one dash, as in `--sort -end`, because -h is the only short option.
  */
 function unambiguous(argv: readonly string[], options: Options, meant: readonly string[]): Result<string[], string> {
   const { tokens } = parseArgs({ args: [...argv], options, allowPositionals: true, strict: false, tokens: true });
@@ -97,7 +97,7 @@ function unambiguous(argv: readonly string[], options: Options, meant: readonly 
   return ok([...flags, "--", ...words]);
 }
 
-/** `1.0.0-rc.1+fcd9c58a`: the release that a program is of, with the commit where that is known. */
+/** `1.0.0-rc.1+fcd9c58a`: the release of this program, with the commit if that is known. */
 export function versionOf(): string {
   return sourceVersion(sourceCommit());
 }
@@ -112,15 +112,16 @@ export function isBinary(program = process.argv[1] ?? ""): boolean {
   return /^grove(\.js)?$/.test(basename(program));
 }
 
-/** The documents of the package, from the folder that it is installed in. */
+/** The path of the package's documents, from the folder that it is installed in. */
 const PACKAGED_DOCS = "node_modules/@grove-tokens/grove/docs/";
 
 /**
- * Help is written for a clone. Where the binary of the package was called it names that, as it can be called again, and
- * the documents of the package.
+ * Help is written for a clone. Called as the binary of the package, this replaces the commands by the name of the binary,
+ * and the paths of documents by those of the package.
  *
  * @param program path of the program that was called.
- * @param script the script of npm that has called it: "npx" by npx, which finds a binary that no shell finds.
+ * @param script name of the npm script that called it. It is "npx" when npx did, which finds the binary where a shell
+ *   does not.
  */
 export function helpAsCalled(
   help: string,
@@ -135,12 +136,12 @@ export function helpAsCalled(
   return documented.replace(/npm run (?:-s )?grove --/g, name).replace(/npm run (?:-s )?(\w+)(?: --)?/g, `${name} $1`);
 }
 
-/** A command of grove as it can be pasted: it begins as this one was called. */
+/** A command of grove to be pasted, which begins as this command was called. */
 export function asCalled(words: string): string {
   return helpAsCalled(`npm run -s grove -- ${words}`);
 }
 
-/** Names the commands in a text of the server as they can be pasted: it does not know how this one is called. */
+/** Makes the commands in a text of the server ready to be pasted: the server does not know how this command is called. */
 export function commandsAsCalled(text: string): string {
   return text.replace(/(?<![-\w./])grove (?=[a-z])/g, asCalled(""));
 }
@@ -148,15 +149,15 @@ export function commandsAsCalled(text: string): string {
 /** Characters in a line of the help of a program. */
 const HELP_COLUMNS = 80;
 
-/** The help of a program, as it is shown. */
+/** The help of a program, with commands as they are called, in lines. */
 export function shownHelp(help: string): string {
   return helpInLines(helpAsCalled(help), HELP_COLUMNS);
 }
 
 /**
- * Runs a script. Its help and its version go to standard output.
+ * Runs a script. Help and version go to standard output.
  *
- * @param help for a clone; a function gives it as it is to be shown.
+ * @param help written for a clone; a function returns the text that is shown.
  * @param say writes a line for the operator.
  * @param run returns the exit code.
  * @param mistaken the exit code for a mistake in the command line.
@@ -187,12 +188,12 @@ export async function runCommand<Command>(
   return mistaken;
 }
 
-/** True for a failed system call on a file or directory, which is not a bug of the program. */
+/** True for a failed system call on a file or a directory, which is not a bug of the program. */
 export function isOfFile(error: unknown): error is Error {
   return error instanceof Error && "syscall" in error && "path" in error && codeOf(error) !== undefined;
 }
 
-/** Says for an operator what has failed with a file. */
+/** The text for the operator about a failed system call on a file. */
 export function fileFailure(error: Error): string {
   const path = "path" in error && typeof error.path === "string" ? error.path : "";
   const reason = FILE_FAILURES[codeOf(error) ?? ""];

@@ -34,24 +34,22 @@ export class DataDirectory {
     return ok(new DataDirectory(path, lock));
   }
 
-  /** The path of an entry. */
   file(name: string): string {
     return join(this.path, name);
   }
 
-  /** True when there is such an entry. */
   has(name: string): boolean {
     return existsSync(this.file(name));
   }
 
-  /** Writes a small file that only this user can read. */
+  /** Writes a file that only this user can read. */
   write(name: string, content: string): void {
     // Removed first, as an existing file keeps its mode.
     rmSync(this.file(name), { force: true });
     writeFileSync(this.file(name), content, { mode: 0o600, flag: "wx" });
   }
 
-  /** The content of a small file without the line end. A missing file is made with the result of `make`. */
+  /** The content of a file without the line end. A missing file is made with the result of `make`. */
   readOrMake(name: string, make: () => string): string {
     if (!this.has(name)) this.write(name, `${make()}\n`);
     return readFileSync(this.file(name), "utf8").trim();

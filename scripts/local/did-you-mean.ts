@@ -1,13 +1,13 @@
-/** Longer words are not compared: no command is as long, and the work grows with the square of the length. */
+/** Longer words are not compared: no command is that long, and the work grows with the square of the length. */
 const MAX_LENGTH = 40;
 
-/** `; did you mean X?` with the known word that a mistyped one most likely stands for; "" when none is near. */
+/** `; did you mean X?` with the known word nearest to a mistyped one; "" without a near one. */
 export function didYouMean(word: string, known: readonly string[]): string {
   const nearest = nearestWord(word, known);
   return nearest === undefined ? "" : `; did you mean ${nearest}?`;
 }
 
-/** The known word that is the fewest mistakes away, of which there may be one in three characters. */
+/** The known word with the fewest mistakes: at most one for each three characters. */
 export function nearestWord(word: string, known: readonly string[]): string | undefined {
   if (word.length > MAX_LENGTH) return undefined;
   const typed = word.toLowerCase();
@@ -16,7 +16,7 @@ export function nearestWord(word: string, known: readonly string[]): string | un
   return best && best.mistakes <= Math.max(1, Math.floor(best.one.length / 3)) ? best.one : undefined;
 }
 
-/** Characters that are missing, too many, wrong or exchanged with their neighbour (optimal string alignment). */
+/** Number of missing, extra, wrong or swapped characters (optimal string alignment distance). */
 function mistakesBetween(a: string, b: string): number {
   let before: number[] = [];
   let row = Array.from({ length: b.length + 1 }, (_, at) => at);

@@ -1,13 +1,13 @@
-/** An option of a program, as its help says it. */
+/** An option of a program, as listed in its help. */
 export interface ProgramOption {
   /** Without dashes. */
   readonly name: string;
-  /** The name of its value; null: it takes none. */
+  /** The name of its value; null for a flag. */
   readonly value: string | null;
   readonly about: string;
 }
 
-/** `  --name VALUE   what it does`, at the beginning of a line; what it does may begin on the next line. */
+/** `  --name VALUE   description`, at the beginning of a line; the description may begin on the next line. */
 const OPTION = /^ {2}--([a-z][a-z-]*)(?: ([^ \n]+))?(?:\s{2,}(\S.*))?$/gm;
 
 /** The options that the help of a program lists, in its order. */

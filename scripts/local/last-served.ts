@@ -10,7 +10,7 @@ const NOTE_EVERY_MS = 60_000;
 /** A server that was down for less was restarted, not restored (ms). */
 const LONG_MS = 3_600_000;
 
-/** When a server last worked with the data, and which directory that was. */
+/** When a server last used the data, and in which directory. */
 interface LastServed {
   /** RFC 3339. */
   readonly at: string;
@@ -38,7 +38,7 @@ export function noteServing(data: DataDirectory): () => void {
     try {
       data.write(FILE, `${JSON.stringify(last)}\n`);
     } catch {
-      // The requests report a full disk.
+      // The error answers of requests report a full disk.
     }
   };
   note();
@@ -58,7 +58,7 @@ function read(data: DataDirectory): LastServed | undefined {
   }
 }
 
-/** When a backup copied these data (RFC 3339): up to a minute after the last note. Undefined for data that no backup made. */
+/** When a backup copied these data (RFC 3339), up to a minute after the last note. Undefined for data that are not a backup. */
 function copiedAt(data: DataDirectory): string | undefined {
   try {
     const { at }: { at?: unknown } = JSON.parse(readFileSync(data.file(COPY_NOTE), "utf8"));

@@ -1,19 +1,19 @@
 import type { Readable } from "node:stream";
 import { StringDecoder } from "node:string_decoder";
 
-/** A line of an input, or a piece of one that is too long to be kept. */
+/** A line of an input, or a piece of a very long line. */
 export interface Line {
   /** From 1. */
   readonly number: number;
   readonly text: string;
 }
 
-/** Characters of a line that are kept. Longer than any token. */
+/** Most characters of a piece, many times the length of a token. */
 const MAX_LINE = 262_144;
-/** Characters at the end of a piece that the next one begins with, so that no token is cut in two. */
+/** Characters of the end of a piece that the next piece repeats, so that no token is cut in two. */
 const OVERLAP = 32_768;
 
-/** The lines of an input of any length. A line that is too long is given in pieces that overlap. */
+/** The lines of an input of any length. A very long line is given in pieces that overlap. */
 export async function* linesIn(input: Readable | AsyncIterable<Buffer>): AsyncGenerator<Line> {
   const decoder = new StringDecoder("utf8");
   let [number, rest] = [1, ""];

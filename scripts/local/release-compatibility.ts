@@ -4,7 +4,9 @@ export function numbersOf(version: string): readonly [major: number, minor: numb
   return major === undefined || minor === undefined ? null : [Number(major), Number(minor)];
 }
 
-/** True when nodes of both releases may share objects: one minor version up or down (docs/upgrading.md). */
+/**
+ * True when nodes of both releases may share objects: their minor versions differ by one at most (docs/upgrading.md).
+ */
 export function isReleaseBeside(a: string, b: string): boolean {
   const [one, other] = [numbersOf(a), numbersOf(b)];
   return one !== null && other !== null && one[0] === other[0] && Math.abs(one[1] - other[1]) <= 1;

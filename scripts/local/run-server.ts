@@ -23,7 +23,7 @@ export interface Server<Started extends Running> {
   readonly say: (line: string) => void;
 }
 
-/** Time in which everything ends, whatever hangs (ms). The gateway's `stopMs` and the child's time are less together. */
+/** Time limit of the whole stop (ms). The gateway's `stopMs` and the time of the child are less together. */
 const HARD_END_MS = 15_000;
 
 /**

@@ -1,5 +1,5 @@
 /**
- * What is wrong with the address of a server, without the address: it may have a password. null: nothing.
+ * The problem of the address of a server, without the address, which may contain a password. null: no problem.
  *
  * @param name where the address was given, such as VAULT_ADDR.
  */

@@ -1,6 +1,6 @@
 import { err, ok, type Result } from "../../src/base/result.ts";
 
-/** What tokens and keys are made of. Other characters get into no header, and what refuses them repeats the whole text. */
+/** Characters of tokens and keys. fetch refuses others in a header with an error that repeats the whole text. */
 const SENDABLE = /^[\x21-\x7e]*$/;
 
 /** True for a text that a header can carry as a token or a key. */
@@ -9,8 +9,8 @@ export function isSendable(text: string): boolean {
 }
 
 /**
- * Reads a token out of the environment, "" when it is not set. White space at its ends is no part of it, as in a header.
- * The error is for the operator and does not repeat the text.
+ * Reads a token from the environment; "" when it is not set. White space at its ends is removed, as from a header. The
+ * error is for the operator and does not repeat the text.
  */
 export function tokenIn(
   environment: Readonly<Record<string, string | undefined>>,

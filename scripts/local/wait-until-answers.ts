@@ -7,7 +7,7 @@ import { NoAnswer } from "../grove/connection-error.ts";
 const RETRY_MS = 100;
 const ANSWER_MS = 5_000;
 
-/** A server on a port of this machine. */
+/** The address of a server on a port of this machine. */
 export function onPort(port: number): UpstreamAddress {
   return { kind: "origin", url: new URL(`http://127.0.0.1:${port}`) };
 }

@@ -10,12 +10,14 @@ import type { DataDirectory } from "./data-directory.ts";
 import { DEPLOY_HELP } from "./deploy-help.ts";
 import { PROJECT } from "./worker-definition.ts";
 
-/** The program of Wrangler. Looked up at its use: a server with a built Worker runs without Wrangler. */
+/**
+ * The path of Wrangler's program. Looked up only when it is used: a server with a built Worker runs without Wrangler.
+ */
 function wranglerProgram(): string {
   return join(createRequire(import.meta.url).resolve("wrangler/package.json"), "../bin/wrangler.js");
 }
 
-/** True when Wrangler is installed: the package of the server comes without. */
+/** True when Wrangler is installed: the package of the server does not depend on it. */
 function hasWrangler(): boolean {
   try {
     return existsSync(wranglerProgram());

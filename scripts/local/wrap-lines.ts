@@ -1,9 +1,9 @@
-/** Fewest characters of a line, however far it is moved to the right. */
+/** Fewest characters of a line, whatever the indentation. */
 const MIN_WIDTH = 20;
 
 /**
- * Breaks a text into lines between its words. A word that is longer than a line, such as an accessor, has a line of its
- * own and stays whole: a terminal shows it in two rows, and copies it as one word.
+ * Breaks a text into lines between its words. A word that is longer than a line, such as an accessor, has its own line
+ * and stays whole: a terminal wraps it, and copies it as one word.
  *
  * @param width characters in a line.
  */
@@ -18,12 +18,12 @@ export function linesOf(text: string, width: number): string[] {
   return lines;
 }
 
-/** Beside this many characters of an option there is no room for what it does. */
+/** After an option that is longer than this, its description begins on the next line. */
 const MAX_HEAD = 30;
 
 /**
- * Breaks the lines of a help text anew. Options keep their columns; the forms of a call, and
- * the example, stay as they are.
+ * Breaks the lines of a help text for another width. Options keep their columns; the forms of a call, and the example,
+ * stay as they are.
  */
 export function helpInLines(help: string, width: number): string {
   const paragraphs = help.trimEnd().split("\n\n");

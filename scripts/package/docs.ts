@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { PROJECT } from "../local/worker-definition.ts";
 import { SERVER_PACKAGE } from "./write-package.ts";
 
-/** What the documents link to or name, besides sources. Pictures stay out: they would be two thirds of the package. */
+/** Files that the documents name, besides sources. Pictures are left out: they would be two thirds of the package. */
 const NAMED = ["examples", "ops", "scripts/verify-audit-archive.js", "SECURITY.md"];
 
 /** Copies the documents into a package, with the files that they name. */

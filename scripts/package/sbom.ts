@@ -28,10 +28,10 @@ export function describeContents(directory: string): string {
   write("package-lock.json", { ...lock, name: SERVER_PACKAGE });
   const npm = (...words: string[]) =>
     execFileSync("npm", [...words, "--package-lock-only"], { cwd: directory, encoding: "utf8" });
-  // Removes from the lockfile what is not shipped; this needs no network.
+  // Removes packages that are not shipped from the lockfile; this needs no network.
   npm("install", "--offline", "--ignore-scripts", "--no-audit", "--no-fund", "--silent");
   const sbom = JSON.parse(npm("sbom", "--sbom-format", "cyclonedx"));
-  // npm names it after the directory.
+  // npm names the component after the directory.
   sbom.metadata.component.name = SERVER_PACKAGE;
   return `${JSON.stringify(sbom, null, 2)}\n`;
 }

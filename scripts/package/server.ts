@@ -46,13 +46,13 @@ export async function packServer(directory: string, to: string): Promise<Result<
   const module = join(directory, "dist/worker", MODULE);
   const definition = await placeWorker(dirname(module));
   if (!definition.ok) return err(definition.error);
-  // Without the list of inputs: a package has no sources.
+  // Without the list of inputs, as a package has no sources.
   const text = readFileSync(module, "utf8");
   writeFileSync(module, `// ${JSON.stringify({ definition: definition.value })}${text.slice(text.indexOf("\n"))}`);
   for (const [name, source] of Object.entries(PROGRAMS)) bundle(source, join(directory, "dist/bundled", `${name}.js`));
   copyDocs(directory);
   cpSync(join(PROJECT, "scripts/package/grove.js"), join(directory, "bin/grove.js"));
-  // The installation's own wrangler.toml is put on top of this one.
+  // A deployment merges the installation's own wrangler.toml into this one.
   writeFileSync(join(directory, "dist/wrangler.json"), JSON.stringify(definition.value, null, 2));
   const manifest = {
     name: SERVER_PACKAGE,
@@ -60,7 +60,7 @@ export async function packServer(directory: string, to: string): Promise<Result<
     engines: { node: ">=24" },
     bin: { grove: "bin/grove.js" },
     dependencies: { workerd: project.overrides.workerd },
-    // Only a deployment needs it, and it is a third of what would be installed.
+    // Only a deployment needs Wrangler, which would be a third of the installed size.
     peerDependencies: { wrangler: project.devDependencies.wrangler },
     peerDependenciesMeta: { wrangler: { optional: true } },
   };

@@ -44,7 +44,7 @@ Example:
   npm run serve -- --listen 127.0.0.1:8200 --data /var/lib/grove
 `;
 
-/** The options, which a test finds in the help. */
+/** The options. A test checks that the help lists them. */
 export const SERVE_OPTIONS = {
   ...GATEWAY_FLAGS,
   data: { type: "string", default: ".grove/data" },
@@ -61,7 +61,6 @@ export const SERVE_OPTIONS = {
 /** What the command line asks for. */
 export type ServeCommand = CommandOf<typeof parseServeArguments>;
 
-/** Reads the command line. */
 export function parseServeArguments(argv: readonly string[]) {
   const flags = readWords(argv, SERVE_OPTIONS);
   if (!flags.ok) return flags;

@@ -11,7 +11,7 @@ export const PAUSE_SOCKET = "pause.sock";
 /** The messages of both sides. */
 export const PAUSE_WORDS = { pause: "pause\n", paused: "paused\n", resume: "resume\n", resumed: "resumed\n" } as const;
 
-/** Longest pause (ms): requests wait meanwhile, which the gateway allows for longer than this. */
+/** Longest pause (ms). Requests wait during a pause, and the gateway's time limit is longer. */
 const MAX_PAUSE_MS = 20_000;
 
 const LOOK_EVERY_MS = 2;
@@ -33,7 +33,7 @@ export class Pauses {
     this.#path = path;
     rmSync(path, { force: true });
     this.#server = createServer((socket) => this.#accept(socket, maxPauseMs));
-    // Without it there is no online backup, and everything else works.
+    // Without the socket there is no online backup, but everything else works.
     this.#server.on("error", (error) => console.error(`serve: no online backups: ${error.message}`));
     this.#server.listen(path);
   }

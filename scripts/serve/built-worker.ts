@@ -13,7 +13,7 @@ const MAKE = join(PROJECT, "scripts/bundled/make.js");
 
 const BUILD_ADVICE = `If this user may not write in ${PROJECT}, run npm run build there as its owner first`;
 
-/** Defaults of a definition. */
+/** Values of a definition that wrangler.toml may leave out. */
 const UNSAID = { compatibility_flags: [], migrations: [], vars: {}, durable_objects: { bindings: [] } };
 
 /**

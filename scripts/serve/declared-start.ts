@@ -5,20 +5,20 @@ import { startFromFile } from "../declare/start-from-file.ts";
 import { GroveClient, type Send } from "../grove/client.ts";
 import { exchange } from "../local/wait-until-answers.ts";
 
-/** Maximum time (ms) until the end of an answer. */
+/** Time limit of an answer (ms). */
 const ANSWER_MS = 60_000;
 
 /**
- * The init token of a server that starts from a file. Without one in the environment it gets a random one, that no other
- * program knows: nobody can initialize the server past its gateway, or at another node, before it is done.
+ * The init token of a server that starts from a file. Without GROVE_INIT_TOKEN it is random and secret, so that nobody
+ * can initialize the server before the file has done so, neither past its gateway nor at another node.
  */
 export function initTokenOf({ GROVE_INIT_TOKEN }: Readonly<Record<string, string | undefined>>): string {
   return GROVE_INIT_TOKEN?.trim() || randomBytes(24).toString("hex");
 }
 
 /**
- * Initializes a new installation with what a file declares, past the gateway, before anybody is served. Result and error
- * are lines for the operator.
+ * Initializes a new installation with what a file declares, past the gateway, before the server accepts requests. Result
+ * and error are lines for the operator.
  *
  * @param gone resolves to the reason when the server ends meanwhile.
  */

@@ -3,14 +3,14 @@ import { type GatewayFigures, type ListenAddress, listenAt } from "../../gateway
 import { ok, type Result } from "../../src/base/result.ts";
 import { type Family, prometheusText, type Sample } from "../../src/metrics/family.ts";
 
-/** Sources of the page of metrics. */
+/** The sources of the metrics. */
 export interface MetricsSource {
   figures(): GatewayFigures;
   /** Process ids by the name on the page. */
   readonly processes: () => Readonly<Record<string, number | "self" | undefined>>;
 }
 
-/** A page of metrics that listens. */
+/** A running server of the metrics page. */
 export interface MetricsPage {
   readonly port: number;
   stop(): Promise<void>;
@@ -40,7 +40,6 @@ export async function serveMetrics(listen: ListenAddress, source: MetricsSource)
   });
 }
 
-/** The page. */
 export function metricsText({ figures, processes }: MetricsSource): string {
   const { connections, requests, bodyBytes, answerBytes, refusals } = figures();
   const used = Object.entries(processes()).flatMap(([name, pid]) => {

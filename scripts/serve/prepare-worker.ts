@@ -25,7 +25,7 @@ export const SOCKETS = [WORKER_SOCKET, CRON_SOCKET];
 
 const CONFIG = "worker/config.capnp";
 
-/** What the Worker is prepared for. */
+/** The inputs of a Worker's preparation. */
 export interface Preparation {
   readonly command: ServeCommand;
   readonly data: DataDirectory;
@@ -39,9 +39,9 @@ export interface Preparation {
 
 /** A Worker that can be started. */
 export interface PreparedWorker {
-  /** Starts workerd. To be repeated only after its end. */
+  /** Starts workerd. Call it again only after workerd has ended. */
   start(): Child;
-  /** Removes the configuration, after workerd has read it: that of a node has the secret of the cluster. */
+  /** Removes the configuration after workerd has read it: a node's configuration contains the cluster's secret. */
   forgetConfig(): void;
 }
 
@@ -52,7 +52,7 @@ export async function prepareWorker(preparation: Preparation): Promise<Result<Pr
   if (Buffer.byteLength(socket) > MAX_SOCKET_PATH_BYTES) {
     return err(`the path of the data directory is too long for the socket in it; choose a shorter --data DIR`);
   }
-  // With a text that is no key every request would be answered 503.
+  // With an invalid key every request would be answered 503.
   const sealKeys = sealKeysOf(process.env);
   if (!sealKeys.ok) return sealKeys;
   const trustedCas = readTrustedCas(command.trustCa);
@@ -63,7 +63,7 @@ export async function prepareWorker(preparation: Preparation): Promise<Result<Pr
   if (!definition.ok) return definition;
   const metadataServices = usesMetadataServices(process.env);
   const environment = settingsFromEnvironment(definition.value.vars, process.env);
-  // Of a node they are for the bucket. The Worker must not use the bucket's rights for calls to the cloud.
+  // On a node these variables are for the bucket. The Worker must not use the bucket's rights for calls to the cloud.
   if (node !== undefined) for (const name of CLUSTER_VARIABLES) delete environment[name];
   const settings = {
     ...environment,

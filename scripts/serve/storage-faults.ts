@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Ms } from "../../src/base/clock.ts";
 import { helpAsCalled } from "../local/command-line.ts";
 
-/** A sentence about a fault of the disk is said once in this time, whatever number of lines workerd writes about it. */
+/** A fault of the disk is explained once in this time, however many lines workerd writes about it. */
 const SAID_EVERY: Ms = 60_000;
 
 const runbook = (section: string): string => helpAsCalled(`docs/runbook.md, ${section}`);
@@ -13,7 +13,7 @@ interface Fault {
   readonly meaning: (data: string) => string;
 }
 
-/** Faults of the disk, by the codes of SQLite in lines of workerd. */
+/** Faults of the disk, by the codes of SQLite in the output of workerd. */
 const FAULTS: readonly Fault[] = [
   {
     line: /\bSQLITE_(?:FULL|IOERR_SHMSIZE)\b/,
@@ -28,8 +28,8 @@ const FAULTS: readonly Fault[] = [
 ];
 
 /**
- * Shows lines of workerd's standard error. Of those about one fault of the disk the first in a minute is shown, and below
- * it what it means.
+ * Shows lines of workerd's standard error. Of the lines about one fault of the disk, only the first in a minute is shown,
+ * followed by its explanation.
  *
  * @param data the path of the data.
  * @param show gets a line of workerd, `say` one for the operator.
@@ -52,8 +52,8 @@ export function explainingFaults(
 }
 
 /**
- * What is wrong with data that have tokens and count as never initialized: an initialization would make another
- * installation of them. undefined: nothing.
+ * The problem of data that have tokens but count as never initialized: another initialization would make a new
+ * installation and lose them. undefined: no problem.
  *
  * @param objects the directory of the databases.
  */
@@ -65,5 +65,5 @@ export function lostInstallation(objects: string): string | undefined {
     : undefined;
 }
 
-/** The database of an object is named by its id. */
+/** An object's database is named after the object's id. */
 const TREE = /^[0-9a-f]{64}\.sqlite$/;

@@ -20,13 +20,13 @@ export type Binding =
   /** The Worker itself, or one of its entrypoints. */
   | { readonly kind: "self"; readonly name: string; readonly entrypoint: string | undefined };
 
-/** The Worker in the terms of workerd. */
+/** The Worker in the terms of workerd's configuration. */
 export interface WorkerModel {
   readonly compatibilityDate: string;
   readonly compatibilityFlags: readonly string[];
   readonly classes: readonly ObjectClass[];
   readonly bindings: readonly Binding[];
-  /** Bindings that exist only on Cloudflare's network; undefined in the Worker. */
+  /** Bindings that exist only on Cloudflare's network, so they are undefined in the Worker. */
   readonly leftOut: readonly string[];
 }
 

@@ -23,7 +23,6 @@ Example:
 /** What the command line asks for. */
 export type UpgradeCommand = CommandOf<typeof parseUpgradeArguments>;
 
-/** Reads the command line. */
 export function parseUpgradeArguments(
   argv: readonly string[],
   environment: Readonly<Record<string, string | undefined>>,

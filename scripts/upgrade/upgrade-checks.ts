@@ -5,14 +5,14 @@ import { numbersOf } from "../local/release-compatibility.ts";
 
 /** The state before an upgrade. Times in ms, sizes in bytes. */
 export interface Situation {
-  /** Of this release. */
+  /** The version of this release. */
   readonly ours: string;
-  /** Of the running server; null without an answer. */
+  /** The version of the running server; null without an answer. */
   readonly theirs: string | null;
-  /** Address of that server. */
+  /** Address of the running server. */
   readonly address: string;
   readonly sealed: boolean;
-  /** Null without a backup. */
+  /** null without a backup. */
   readonly backup:
     | (Pick<NewestBackup, "name" | "at" | "problem" | "sealKeyVersion" | "keyRing" | "copy"> & {
         readonly isOfAnother: boolean;
@@ -70,7 +70,7 @@ function versions({ ours, theirs, address }: Situation): Judged {
 
 function seal({ sealed, sealKey }: Situation, keys: SealKeys): Judged {
   if (sealed) return fault("the server is sealed: the release that runs does not open its data either");
-  // Empty is not set, as for a server.
+  // An empty setting counts as not set, as on a server.
   if (!sealKey) return fault("GROVE_SEAL_KEY is not in this environment: the new release would be sealed");
   return keys.ok ? fine("GROVE_SEAL_KEY is there") : fault(keys.error);
 }
@@ -84,7 +84,7 @@ async function backupOf({ backup, maxBackupAgeMs, now }: Situation, keys: SealKe
   if (isOfAnother) {
     return fault(`the newest, ${name}, is of another installation: npm run backup, into a directory of its own`);
   }
-  // What is no key is a finding of its own.
+  // An invalid key has its own finding.
   const missing = await missingSealKey(backup, keys.ok ? keys.value : []);
   if (missing !== null) return fault(`the newest, ${name}, ${missing}: npm run backup`);
   const whole = backup.copy && !backup.copy.files ? `opens; ${NO_DIGESTS}` : "whole";

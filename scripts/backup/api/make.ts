@@ -4,7 +4,9 @@ import { readHealth } from "../../grove/health.ts";
 import { ANSWERED_PART, HEAD, type Manifest, type Part, type Run, sumOf } from "./manifest.ts";
 import type { BackupStore } from "./store.ts";
 
-/** An older unfinished run (ms) is not continued: a backup is of one time. */
+/**
+ * Age (ms) up to which an unfinished run is continued, so that the parts of a backup are not from very different times.
+ */
 const MAX_AGE_MS = 6 * 3_600_000;
 
 /** A backup that was made. */

@@ -28,7 +28,7 @@ export const HEAD = z.object({
   parts: z.number(),
   started_at: z.string().regex(PLAIN),
   finished_at: z.string(),
-  // Shown to the operator.
+  // Printable ASCII only, as it is shown in a terminal.
   release: z.string().regex(PLAIN),
   cluster_id: z.string(),
   seal_key_version: z.number(),
@@ -36,7 +36,6 @@ export const HEAD = z.object({
   seal: z.string(),
 });
 
-/** A backup. */
 export const MANIFEST = HEAD.extend({ files: z.array(PART) });
 export type Manifest = z.infer<typeof MANIFEST>;
 

@@ -37,7 +37,7 @@ export async function restoreBackup(
   if (!begun.ok) return begun;
   const proof = Buffer.alloc(32);
   let done = 0;
-  // The System object comes first: with its watermarks no ended token is listed.
+  // The System object comes first: its watermarks keep ended tokens out of the lists.
   const order = files.toSorted((a, b) => Number(b.restored_first) - Number(a.restored_first) || a.number - b.number);
   for (const part of order) {
     const content = store.content(part);

@@ -50,7 +50,7 @@ export class BackupStore {
       .sort();
   }
 
-  /** The manifest of a backup. */
+  /** The error is for the operator. */
   read(name: string): Result<Manifest, string> {
     try {
       const read = MANIFEST.safeParse(JSON.parse(readFileSync(join(this.#directory, `${name}${END}`), "utf8")));
@@ -62,7 +62,6 @@ export class BackupStore {
     }
   }
 
-  /** True when the part is stored. */
   has(sha256: string): boolean {
     return existsSync(this.#file(sha256));
   }

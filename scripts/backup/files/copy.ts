@@ -7,7 +7,7 @@ interface Seen {
   readonly size: number;
   readonly modifiedAt: number;
   readonly inode: number;
-  /** When these were read, before the copy (ms). */
+  /** When the attributes were read, before the copy (ms). */
   readonly at: number;
 }
 

@@ -8,7 +8,7 @@ const CHUNK_BYTES = 1 << 20;
 /** Most files that a text for the operator names. */
 const MAX_NAMED = 5;
 
-/** Size and SHA-256 (hex) of each file of a copy but its note, by its path with slashes. */
+/** Size and SHA-256 (hex) of each file of a copy except its note, by its path with slashes. */
 export const DIGESTS = z.record(
   z.string(),
   z.object({ bytes: z.number(), sha256: z.string().regex(/^[0-9a-f]{64}$/) }),
@@ -38,14 +38,14 @@ function problemOf(path: string, name: string, digests: Digests): string | null 
   try {
     return differenceOf(path, name, digests);
   } catch (error) {
-    // Of a disk that fails, or a file of another user.
+    // A disk error, or a file of another user.
     return `${name} can't be read: ${error instanceof Error ? error.message : String(error)}`;
   }
 }
 
 function differenceOf(path: string, name: string, digests: Digests): string | null {
   const digest = Object.hasOwn(digests, name) ? digests[name] : undefined;
-  // A log beside a database would change what is read of it.
+  // The file may be a write-ahead log, which would change what SQLite reads from the database beside it.
   if (!digest) return `${name} does not belong to it`;
   const found = lstatSync(path);
   if (!found.isFile()) return `${name} is no file`;

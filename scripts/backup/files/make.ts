@@ -38,7 +38,7 @@ export interface Backup {
   /** The version of Grove that made it. */
   readonly version: string;
   readonly databases: number;
-  /** Of the seal key that opens the data; absent before the installation is initialized. */
+  /** Version of the seal key that opens the data; absent before the installation is initialized. */
   readonly sealKeyVersion?: number;
   /** Length of the pause (ms); 0 when the server was not running. */
   readonly pausedMs: number;
@@ -127,7 +127,7 @@ async function openSource(from: string): Promise<Result<Source, string>> {
 async function copyRunning(server: RunningServer, from: string, to: string): Promise<Result<Copied, string>> {
   const copy = new DirectoryCopy(join(from, OBJECTS), join(to, OBJECTS));
   copy.pass(Date.now);
-  // After a second pass the last one, during the pause, has little to copy.
+  // A second pass, so that the last one, during the pause, has little to copy.
   copy.pass(Date.now);
   const asked = performance.now();
   const held = await server.whilePaused(() => {

@@ -3,7 +3,7 @@ import { join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 
-/** Directories of the class that has the key ring begin so. */
+/** Prefix of the directory of the class that stores the key ring. */
 const CLASS = "System-";
 
 /**

@@ -37,7 +37,7 @@ const COPY = z.looseObject({
  */
 export type Copy = z.infer<typeof COPY>;
 
-/** What is said of a copy that an earlier release made. */
+/** A warning about a copy that an earlier release made. */
 export const NO_DIGESTS = `its ${COPY_NOTE} has no digests of its files, so damage within a database is not seen`;
 
 /** Checks a finished copy of files without writing. The error is for the operator. */

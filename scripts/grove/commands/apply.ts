@@ -121,14 +121,14 @@ function summary(steps: readonly Step[]) {
   };
 }
 
-/** Initializes a server that never was with what a file declares. The token of the session is the init token. */
+/** Initializes a new server with what a file declares. The token of the session is the init token. */
 export async function initFromFile(
   { client, terminal, json }: Session,
   file: string,
   initToken: string,
   environment: Environment,
 ): Promise<Called<number>> {
-  // A server that starts at each boot needs its file once; who types a name means a file.
+  // The file of an initialized server is not read, but a mistyped name must be an error all the same.
   accessSync(file, constants.R_OK);
   const warn = (line: string): void => terminal.say(styled(terminal, "yellow", harmless(line)));
   const started: Result<string, string> = await startFromFile(file, environment, {

@@ -23,11 +23,11 @@ const ARCHIVE = z.object({
 const PAGE = z.object({ lines: z.array(z.string().regex(/^[^\n]*$/)), after: z.number(), last: z.boolean() });
 const KEYS = z.object({ keys: z.array(z.looseObject({ kid: z.string() })) });
 
-/** A file is read in pieces of this many bytes: that of an object can have a gigabyte. */
+/** A file is read in pieces of this many bytes: the file of one object can have a gigabyte. */
 const PIECE = 2 ** 20;
 const LINE_FEED = 10;
 
-/** Counts the lines of a file. A last one without an end, which a crash left, is cut off. */
+/** Counts the lines of a file, and cuts off an unterminated last line, which a crash left. */
 function wholeLines(file: string): number {
   if (!existsSync(file)) return 0;
   const descriptor = openSync(file, "r+");
@@ -95,7 +95,7 @@ function keepHeads(file: string, current: readonly string[]): void {
   );
 }
 
-/** Adds keys to those that are there: heads of earlier keys stay verifiable. */
+/** Adds keys to the stored ones: heads of earlier keys stay verifiable. */
 function keepKeys(file: string, current: z.output<typeof KEYS>["keys"]): void {
   const known = existsSync(file) ? KEYS.parse(JSON.parse(readFileSync(file, "utf8"))).keys : [];
   const added = current.filter(({ kid }) => !known.some((key) => key.kid === kid));

@@ -9,9 +9,9 @@ import { readEvents } from "./audit-pages.ts";
 const PARALLEL = 4;
 
 /**
- * Adds to the answer about a token the events and reads of all that hangs below it, the newest first.
+ * Adds to the answer about a token the events and reads of all tokens below it, the newest first.
  *
- * @param fields the question, with what else selects events.
+ * @param fields the query, with its filters.
  * @param most how many events are wanted.
  */
 export async function withAllBelow(

@@ -4,7 +4,9 @@ import { prose } from "../prose.ts";
 import { harmless, renderTable, styled, type Terminal } from "../terminal.ts";
 import { number, preciseTime, shortAccessor } from "./token-lines.ts";
 
-/** Gives the ends of accessors for lines of a terminal, and remembers whose they are. Elsewhere they are whole. */
+/**
+ * Shortens accessors to their ends for a terminal, and remembers the whole accessors. A file or pipe gets them whole.
+ */
 export class ShownAccessors {
   readonly #terminal: Terminal;
   readonly #shown = new Map<string, string>();
@@ -13,7 +15,7 @@ export class ShownAccessors {
     this.#terminal = terminal;
   }
 
-  /** What stands for an accessor. */
+  /** The text that is shown for an accessor. */
   readonly name = (accessor: string): string => {
     if (this.#terminal.columns === null) return accessor;
     const short = shortAccessor(accessor);
@@ -22,9 +24,9 @@ export class ShownAccessors {
   };
 
   /**
-   * The accessors that are shown by their ends, whole: each is a line of its own, to be copied.
+   * The accessors that were shortened, whole, each on its own line to be copied.
    *
-   * @param known those that are shown whole elsewhere.
+   * @param known accessors that are shown whole elsewhere.
    */
   lines(known: ReadonlySet<string>): string[] {
     const wanted = [...this.#shown].filter(([accessor]) => !known.has(accessor));
@@ -37,8 +39,8 @@ export class ShownAccessors {
 const HEAD = ["TIME", "RESULT", "REQUEST", "BY", "FROM", "ABOUT", "REQUEST ID"];
 
 /**
- * Events, the newest first. A terminal gets two or more lines for each, in which nothing is cut: what came of which
- * request, and below it whose it was, what it was about, and its id.
+ * Events, the newest first. A terminal gets two or more lines for each event, in which nothing is cut: first the time,
+ * the result and the request; below, the token, the subject and the id of the request.
  *
  * @param names of entities, by id.
  */
@@ -122,7 +124,7 @@ function revocationText({ dry_run: isDry, total, job }: NonNullable<AuditEvent["
 
 const WHOLE_OF_READS = ["READS IN THE HOUR", "LAST"];
 
-/** Reads by hour and address; where there are those of several tokens, also by whom. */
+/** Reads by hour and address, and by token when there are several. */
 export function useLines(
   terminal: Terminal,
   uses: NonNullable<AuditEvents["uses"]>,

@@ -10,16 +10,16 @@ import { readEvents } from "./audit-pages.ts";
 
 type Fields = Readonly<Record<string, string>>;
 
-/** Of a batch token, or of a token of a team. */
+/** The accessor of a batch token or of a team token. */
 const OTHER_ACCESSOR = /^(?:hmac-sha256:[\da-f]+|at-[\w-]+)$/;
 
 const MISTYPED = "it is mistyped, or its events are not kept any more";
 
 /**
- * Refuses the name of something that nothing is known of: a mistyped name must not look like one that did nothing. What
- * only selects, such as an address or a time, may select nothing.
+ * Fails for a name that the server does not know: a mistyped name must not look like a token or an entity without
+ * events. A mere filter, such as an address or a time, may match nothing.
  *
- * @param fields the question.
+ * @param fields the query.
  */
 export async function problemOfName(client: GroveClient, fields: Fields, found: AuditEvents): Promise<Called<null>> {
   const named = namesIn(fields);
@@ -44,7 +44,7 @@ export async function problemOfName(client: GroveClient, fields: Fields, found: 
   );
 }
 
-/** The fields that name one thing; null for none. */
+/** The fields that name one token, request, entity or role; null without such a field. */
 function namesIn({ token, accessor, request_id: request, entity_id: entity, role, mount = "" }: Fields): Fields | null {
   if (token !== undefined) return { token };
   if (accessor !== undefined) return { accessor };

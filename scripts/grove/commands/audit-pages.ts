@@ -6,7 +6,7 @@ import { number } from "./token-lines.ts";
 
 const PAGE_SIZE = 1000;
 
-/** Reads pages of events until there are as many as are wanted; what the first page says besides stays. */
+/** Reads pages of events until there are as many as are wanted. Other fields are those of the first page. */
 export async function readEvents(
   client: GroveClient,
   terminal: Pick<Terminal, "progress">,
@@ -20,7 +20,8 @@ export async function readEvents(
   do {
     const limit = String(Math.min(PAGE_SIZE, most - events.length));
     const asked = { ...question, limit, ...(next !== "" && { after: next }) };
-    // An address must not carry a token; without one a token that may only read is enough.
+    // A URL must not carry a token, so a query about a token is a POST. Any other is a GET, which needs only the right
+    // to read.
     const page: Called<AuditEvents> =
       "token" in question ? await client.post(path, AUDIT_EVENTS, asked) : await client.get(path, AUDIT_EVENTS, asked);
     terminal.progress(null);

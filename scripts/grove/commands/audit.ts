@@ -21,7 +21,7 @@ import { entityNames } from "./entity-names.ts";
 import { oneTokenIn } from "./find-texts.ts";
 import { askerText, number, preciseTime } from "./token-lines.ts";
 
-/** Shows events of the audit store; of a token who made it, its reads, and what hangs below it. */
+/** Shows events of the audit store; for a token also its makers, its reads and the tokens below it. */
 export async function showEvents(
   { client, terminal, json }: Session,
   { hasText, fields, limit }: Extract<GroveCommand, { kind: "audit" }>,
@@ -51,10 +51,10 @@ export async function showEvents(
   return ok(0);
 }
 
-/** Names of what an answer has by its id alone. */
+/** Names of entities and tokens that an answer has by id only. */
 interface Names {
   readonly entities: ReadonlyMap<string, string>;
-  /** Of the token at the beginning of the chain of makers; "" where it is not known. */
+  /** Name of the first token in the chain of makers; "" when not known. */
   readonly firstMaker: string;
 }
 
@@ -69,9 +69,9 @@ async function firstMakerName(client: GroveClient, { makers = [], events }: Audi
 }
 
 /**
- * The question about a text that is no token: a secret-id is known to the store by its accessor.
+ * The query about a text that is not a token. The store has the events of a secret-id by its accessor.
  *
- * @param failure of the question by the text.
+ * @param failure of the query by the text.
  */
 async function otherQuestion(
   client: GroveClient,
@@ -92,12 +92,12 @@ async function otherQuestion(
 function showAnswer(terminal: Terminal, answer: AuditEvents, { entities, firstMaker }: Names): void {
   const { accessor, makers, ended, events, uses = [], more_uses: moreUses, attempts = [], below, complete } = answer;
   const accessors = new ShownAccessors(terminal);
-  // Of a secret-id the events say who made it.
+  // For a secret-id, the events say who made it.
   const isToken = !SECRET_ID.test(accessor ?? "");
   for (const line of makers && isToken ? originLines(terminal, makers, { events, accessor, firstMaker }) : [])
     terminal.out(line);
   if (ended) for (const line of prose(terminal, harmless(endText(ended, accessor)), "    ", "")) terminal.out(line);
-  // With its label in one line: a terminal shows it in two rows, and copies it as one word.
+  // Not wrapped here: a terminal wraps the line itself, and copies the accessor as one word.
   if (accessor !== undefined) terminal.out(harmless(`accessor ${accessor}`));
   for (const line of eventLines(terminal, events, accessors, entities)) terminal.out(line);
   if (uses.length > 0) {
@@ -126,7 +126,7 @@ function showAnswer(terminal: Terminal, answer: AuditEvents, { entities, firstMa
   );
 }
 
-/** Who made a token, then how its maker was made, and so on. */
+/** Who made a token, who made its maker, and so on. */
 function originLines(
   terminal: Terminal,
   makers: readonly MadeToken[],
@@ -158,7 +158,9 @@ function unmadeLines(terminal: Terminal, events: readonly AuditEvent[], accessor
   return prose(terminal, harmless(`made by ${who}, to wrap the answer: ${how}`), "  ", "");
 }
 
-/** What ended a token: no event is of one that ended with its parent, by a time of creation or with its entity. */
+/**
+ * What ended a token. A token that ended with its parent, by a watermark or with its entity has no event of its own.
+ */
 function endText(
   { at, how, by, cause, request_id: request }: NonNullable<AuditEvents["ended"]>,
   accessor = "",

@@ -17,20 +17,20 @@ type Completed =
   | { readonly kind: "files" | "directories" | "none" }
   | { readonly kind: "words"; readonly words: readonly string[]; readonly several: boolean };
 
-/** What stands behind a command: the options without dashes, which have null where they take no value. */
+/** A command with its options and words. Options are without dashes, and have null when they take no value. */
 interface Completions {
   readonly name: string;
   readonly about: string;
   readonly options: readonly { readonly name: string; readonly about: string; readonly value: Completed | null }[];
   readonly word: Completed;
-  /** What follows a word of the command. */
+  /** Completions of the second word, by the first word of the command. */
   readonly parts: Readonly<Record<string, Completed>>;
 }
 
 /**
  * The script that makes a shell complete the commands of grove, their words, options and values.
  *
- * @param programs helps of what else the binary takes in the place of a command, by name.
+ * @param programs helps of the programs that the binary runs besides the commands, by name.
  */
 export function completionScript(shell: Shell, programs: Readonly<Record<string, string>>): string {
   const others = Object.entries(programs).map(([name, help]) => ofProgram(name, help));
@@ -38,7 +38,7 @@ export function completionScript(shell: Shell, programs: Readonly<Record<string,
   return SCRIPTS[shell]([...COMMAND_NAMES.map((name) => completionsOf(name, names)), ...others]);
 }
 
-/** What stands behind a program, by its help. */
+/** The completions of a program, read from its help. */
 function ofProgram(name: string, help: string): Completions {
   const listed = optionsInHelp(help);
   const everywhere = Object.entries(EVERYWHERE)
@@ -54,7 +54,7 @@ function ofProgram(name: string, help: string): Completions {
 
 const FILES = { kind: "files" } as const;
 
-/** @param names of all that can stand in the place of a command. */
+/** @param names all commands and programs. */
 function completionsOf(name: CommandName, names: readonly string[]): Completions {
   const options = Object.entries(optionsOf(name)).map(([option, entry]) => ({
     ...{ name: option, about: entry.about },
@@ -134,7 +134,8 @@ if [ "$funcstack[1]" = _grove ]; then _grove "$@"; else compdef _grove grove; fi
     [
       "# grove completion fish > ~/.config/fish/completions/grove.fish",
       "complete -c grove -f",
-      // The first word that is no option: another may be a name or a path that is spelled like a command.
+      // The first word that is no option is the command: a later word may be a name or a path that is spelled like a
+      // command.
       "function __grove_command; for word in (commandline -opc)[2..]; string match -q -- '-*' $word; or begin; echo $word; return 0; end; end; return 1; end",
       'function __grove_is; test "$(__grove_command)" = $argv[1]; end',
       "function __grove_after; test (commandline -opc)[-1] = $argv[1]; end",
@@ -169,7 +170,7 @@ if [ "$funcstack[1]" = _grove ]; then _grove "$@"; else compdef _grove grove; fi
     ].join("\n"),
 };
 
-/** Values that fish takes for options when they are begun: it completes no value of an option with a dash. */
+/** Values that begin with a dash, which fish takes for options while they are typed, so it does not complete them. */
 const dashedValues = (value: Completed | null): readonly string[] =>
   value?.kind === "words" ? value.words.filter((word) => word.startsWith("-")) : [];
 
@@ -189,7 +190,7 @@ const ZSH: Written = {
   words: (completed) => {
     const all = completed.kind === "words" ? completed.words : [];
     const begun = all.filter((word) => word.endsWith("."));
-    // No space follows what is only a beginning.
+    // No space follows an incomplete word.
     return [
       ...(isList(completed) ? ["compset -P '*,'"] : []),
       `compadd -- ${all.filter((word) => !begun.includes(word)).join(" ")}`,
@@ -212,7 +213,7 @@ const FISH: Written = {
 const namesOf = (commands: readonly Completions[]): string => commands.map(({ name }) => name).join(" ");
 const dashed = (options: Completions["options"]): string => options.map(({ name }) => `--${name}`).join(" ");
 
-/** What follows an option with a value, or a word of the command. */
+/** The completions after an option with a value, or after a word of the command. */
 function cases(commands: readonly Completions[], body: (completed: Completed) => string): string {
   return commands
     .flatMap(({ name, options, parts }) => {

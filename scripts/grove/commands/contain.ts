@@ -11,13 +11,14 @@ import { harmless, type Session, styled, type Terminal } from "../terminal.ts";
 import { revokeSelected } from "./revoke.ts";
 import { askerText, countText, number, preciseTime, shortTime } from "./token-lines.ts";
 
-/** Pause between two checks, and how long the sweep and the targets of leases are waited for (ms). */
+/** Interval of checks, and the longest wait for the sweep and the targets of leases (ms). */
 const CHECK_EVERY_MS = 1_000;
 const WAIT_MS = 60_000;
 
 /**
- * Ends what a search, a filter or accessors select, and proves it: the numbers and a confirmation before, the receipt,
- * and the answer of each tree after. Returns 1 when a token can be used, or a secret of a lease.
+ * Revokes the tokens that a search, a filter or accessors select, and proves it. Before the revocation it shows the
+ * numbers and asks; after it, the receipt and the answer of each tree. Returns 1 when a token, or the secret of a
+ * lease, can still be used.
  */
 export async function containTokens(
   session: Session,
@@ -49,7 +50,7 @@ async function proveEnd({ client, terminal, json }: Session, job: string): Promi
   return ok(isProven(receipt.value, checked.value) ? 0 : 1);
 }
 
-/** Asks all trees until every token is named and refused and no revocation of a lease waits, or the time is over. */
+/** Asks all trees until every token is found revoked and no revocation of a lease is pending, or the time is over. */
 async function checkUntilDone(session: Session, job: string, total: number): Promise<Called<EndedCheck>> {
   for (let waited = 0; ; waited += CHECK_EVERY_MS) {
     const checked = await checkAll(session, job);
@@ -74,7 +75,7 @@ async function checkAll({ client, terminal }: Session, job: string): Promise<Cal
   }
 }
 
-/** Failures of leases that are kept of all pages. */
+/** Most failures of leases that are collected from all pages. */
 const MAX_FAILURES = 100;
 
 function sumOf(all: EndedCheck, page: EndedCheck): EndedCheck {
@@ -99,7 +100,7 @@ function isProven({ state, numbers }: Receipt, { ended, alive, unrevoked_leases:
   return state === "done" && alive.length === 0 && ended >= numbers.total && isRevoked;
 }
 
-/** Characters before what a line of the receipt says. */
+/** Width of the labels of the receipt. */
 const INDENT = " ".repeat("asked by  ".length);
 
 function show(terminal: Terminal, receipt: Receipt, check: EndedCheck): void {

@@ -23,8 +23,8 @@ const ANSWER = z.object({ checks: z.array(CHECK) });
 const STYLES: Readonly<Record<string, Style>> = { ok: "green", attention: "yellow", failing: "red", unknown: "dim" };
 
 /**
- * Shows the checks of the server, and those that only a client can make. The exit code is 1 when one is failing, and when
- * those of the server can't be seen: nothing is known of it then.
+ * Shows the checks of the server, and the checks that only a client can make. The exit code is 1 when a check fails, or
+ * when the checks of the server can't be read, as nothing is known of the server then.
  */
 export async function examine({ client, terminal, json }: Session): Promise<Called<number>> {
   terminal.progress("the server");
@@ -38,7 +38,7 @@ export async function examine({ client, terminal, json }: Session): Promise<Call
   return ok(isUnseen || checks.some(({ state }) => state === "failing") ? 1 : 0);
 }
 
-/** What was seen, and below a finding what to do, in lines that fit the terminal. */
+/** The results, with advice below a finding, in lines that fit the terminal. */
 function show(terminal: Session["terminal"], checks: readonly Check[]): void {
   const titles = checks.map(({ state, title }) => [state, title, ""]);
   const [head = "", ...starts] = renderTable({ colours: false, columns: null }, ["", "CHECK", "SEEN"], titles);
@@ -141,7 +141,7 @@ export async function checkList(client: GroveClient): Promise<Check> {
     : failing(name, title, message);
 }
 
-/** Stands for the checks of the server where they can't be seen. */
+/** The name of the check that replaces the server's checks when they can't be read. */
 const UNSEEN = "installation";
 
 /** A refusal by policies, or an endpoint that an older server lacks, is no fault of the server. */

@@ -8,8 +8,8 @@ const LIST = z.object({ key_info: z.record(z.string(), z.looseObject({ name: z.s
 const PAGE_SIZE = "1000";
 
 /**
- * Returns the names of entities that events are about, by id. One page of the list is read, from the first of them on:
- * of many entities some may have no name here, and none has one where the token may not list them.
+ * Returns the names of the entities of events, by id. Reads one page of the list, from the first such entity on, so
+ * with many entities some names are missing. Without the right to list entities there are no names.
  */
 export async function entityNames(
   client: GroveClient,
@@ -17,7 +17,7 @@ export async function entityNames(
 ): Promise<ReadonlyMap<string, string>> {
   const [first] = events.flatMap(({ target_entities: ids = [] }) => ids).sort();
   if (first === undefined) return new Map();
-  // The page begins after a text: this one is before the id, and after all that are before it.
+  // The page begins after this text, which sorts just before the id.
   const after = first.slice(0, -1);
   const path = "identity/entity/id";
   if (!(await isAllowed(client, path, ["list"]))) return new Map();

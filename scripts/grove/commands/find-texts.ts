@@ -10,36 +10,35 @@ import {
   wholeTokensIn,
 } from "../secret-detection.ts";
 
-/** What is asked about, with where it was read. */
+/** A text to ask about, and where it was read. */
 export interface TextToFind {
-  /** Numbers of its lines, from 1: the first ones. */
+  /** Numbers of the first lines that have it, from 1. */
   readonly lines: readonly number[];
   /** How many further lines have it. */
   readonly others: number;
-  /** What may be a token in it, the likeliest first. Empty: what may not be sent. */
+  /** What may be a token in it, the likeliest first. Empty when the text must not be sent. */
   readonly candidates: readonly string[];
 }
 
-/** Why nothing is asked about what may be a secret of the deployment. */
+/** The message for a text that may be a secret of the deployment and was not sent. */
 export const DEPLOYMENT_SECRET_KEPT =
   "By its name or by a name near it this may be a seal key, an init token or a cluster key: it was not sent to the server.";
 
 /** Characters of an identity document in several lines. */
 const MAX_DOCUMENT = 12_000;
-/** Numbers of lines that are kept of a text. */
+/** Most line numbers that are kept for a text. */
 const MAX_LINES = 1_000;
-/** Secrets of the deployment that are known again where they have no name. */
+/** Most secrets of the deployment that are remembered, to recognize them where they have no name. */
 const MAX_SECRETS = 100;
 
-/** Which texts of a line are asked about. */
+/** The texts of a line to ask about. */
 type CandidatesOf = (line: string) => readonly (readonly string[])[];
 
-/** Only what has the form of a token or of another credential: most lines of a log have none. */
+/** Only texts with the form of a token or of another credential: most lines of a log have none. */
 export const BY_FORM: CandidatesOf = (line) => credentialsIn(line).map((token) => [token]);
 
 /**
- * A line in which nothing has such a form is asked about as a whole, and by the value that it assigns: an id that was
- * chosen has no form.
+ * A line without such a text is asked about as a whole, and by the value that it assigns: a custom id has no fixed form.
  */
 export const WHOLE_LINES: CandidatesOf = (line) => {
   const tokens = BY_FORM(line);
@@ -48,28 +47,25 @@ export const WHOLE_LINES: CandidatesOf = (line) => {
   return [value === "" || value === line ? [line] : [line, value]];
 };
 
-/**
- * Takes out of lines, as they come, the texts to ask about, each once. What may be a secret of the deployment is never
- * asked about.
- */
+/** Collects the texts to ask about from lines, each once. A possible secret of the deployment is never asked about. */
 export class FoundTexts {
   readonly #candidatesOf: CandidatesOf;
   readonly #near = new DeploymentSecretLines();
   readonly #secrets: Set<string>;
   readonly #texts = new Map<string, { lines: number[]; others: number; candidates: readonly string[] }>();
-  /** The last line that was not blank: the next one may say that it has a secret. */
+  /** The last line that was not blank, held back because the next line may say that it has a secret. */
   #held: (Line & { readonly isNear: boolean }) | null = null;
 
   /** An identity document in several lines, of which the first ones were read. */
   #document: { readonly number: number; text: string } | null = null;
 
-  /** @param secrets of the deployment, which the lines are known to have. */
+  /** @param secrets of the deployment that are in the lines. */
   constructor(candidatesOf: CandidatesOf, secrets: readonly string[] = []) {
     this.#candidatesOf = candidatesOf;
     this.#secrets = new Set(secrets);
   }
 
-  /** Texts that were found and not taken yet. */
+  /** Number of texts that were found and not taken yet. */
   get size(): number {
     return this.#texts.size;
   }
@@ -93,7 +89,7 @@ export class FoundTexts {
     this.#held = { number, text: line, isNear: here };
   }
 
-  /** Returns what was found, and forgets it. @param isEnd no further line comes. */
+  /** Returns the texts that were found, and forgets them. @param isEnd no further line comes. */
   take(isEnd: boolean): TextToFind[] {
     if (isEnd) {
       this.#addDocument();
@@ -131,19 +127,19 @@ export class FoundTexts {
   }
 }
 
-/** The same of a text that is here as a whole. */
+/** Finds the texts to ask about in a whole text. */
 export function textsToFind(given: string, candidatesOf: CandidatesOf = WHOLE_LINES): TextToFind[] {
   const found = new FoundTexts(candidatesOf, deploymentSecretsIn(given));
   for (const [at, text] of given.split("\n").entries()) found.add({ number: at + 1, text });
   return found.take(true);
 }
 
-/** A secret of the deployment is for no request: nothing is asked about beside it but what is certainly a token. */
+/** Of a line near a secret of the deployment, only whole tokens are asked about: anything else may be the secret. */
 const beside: CandidatesOf = (line) => [...wholeTokensIn(line).map((token) => [token]), []];
 
 /**
- * The one token in what was found, such as VAULT_TOKEN=…, else the text as it is: an id that was chosen has no form. What
- * may be a secret of the deployment is no token here either. The error does not repeat the text.
+ * The one token in the input, such as VAULT_TOKEN=…, else the whole input, as a custom id has no fixed form. A possible
+ * secret of the deployment is never taken for a token. The error does not repeat the input.
  */
 export function oneTokenIn(given: string): Result<string, string> {
   const hasSecret = textsToFind(given).some(({ candidates }) => candidates.length === 0);

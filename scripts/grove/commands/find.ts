@@ -9,12 +9,12 @@ import { harmless, type Session, type Style, styled, type Terminal } from "../te
 import { BY_FORM, DEPLOYMENT_SECRET_KEPT, FoundTexts, type TextToFind, textsToFind } from "./find-texts.ts";
 import { askerText, number, pairsText, shortTime } from "./token-lines.ts";
 
-/** Texts that are asked about at once. */
+/** Texts that are asked about in parallel. */
 const AT_ONCE = 16;
-/** Texts that are kept until they are asked about, so that each is asked about once. */
+/** Most distinct texts that are kept before they are asked about, so that each is asked about once. */
 const MAX_KEPT = 10_000;
 
-/** The answer about a text, or that there is none. */
+/** The answer about a text, or "unjudged" without one. */
 type Judged = FoundText | { readonly state: "unjudged"; readonly kind: ""; readonly message: string };
 
 const STATES: readonly Judged["state"][] = ["live", "refused", "unjudged", "mistyped", "elsewhere", "ended", "unknown"];
@@ -29,22 +29,22 @@ const STYLES: Readonly<Record<Judged["state"], Style>> = {
   unknown: "dim",
 };
 
-/** The exit code when nothing that was judged can be used, and something could not be judged. */
+/** The exit code when no text can be used, and some could not be judged. */
 const NOT_JUDGED = 3;
 
 /**
- * Says of each token in what was found what it is. It comes from standard input or is typed without an echo: what stands in a
- * command line is seen by other users of the machine and kept in histories. The exit code is 1 when one of them can be
- * used or could be again, else 3 when one can't be judged.
+ * Looks up every token in a text. The text comes from standard input or is typed without an echo: other users of the machine
+ * see a command line, and shells keep it. The exit code is 1 when a token can be used or could become usable again, else 3
+ * when one can't be judged.
  *
- * @param wholeLines whether each of several lines is asked about as a whole too, for ids that were chosen.
+ * @param wholeLines whether each of several lines is also asked about as a whole, for custom ids.
  */
 export async function findTexts(session: Session, wholeLines: boolean): Promise<Called<number>> {
   const { terminal } = session;
   if (!terminal.piped || wholeLines) return findInWhole(session);
   const input = terminal.lines()[Symbol.asyncIterator]();
   const first: Line[] = [];
-  // One line may be an id that was chosen, with nothing else about it; of several only the form tells what to ask.
+  // A single line may be a custom id. In several lines only texts with the form of a credential are looked for.
   while (first.length < 2) {
     const { value, done } = await input.next();
     if (done) return findInWhole(session, first[0]?.text ?? "");
@@ -53,7 +53,7 @@ export async function findTexts(session: Session, wholeLines: boolean): Promise<
   return findInLines(session, first, input);
 }
 
-/** Finds what is in a text that is kept as a whole. */
+/** Looks up the texts of an input that is read as a whole. */
 async function findInWhole(session: Session, read?: string): Promise<Called<number>> {
   const given = read ?? (await session.terminal.secret("Text to look for, one line (it is not shown): "));
   const texts = textsToFind(given);
@@ -63,7 +63,7 @@ async function findInWhole(session: Session, read?: string): Promise<Called<numb
   return asked.ok ? ok(report.end(null)) : asked;
 }
 
-/** Finds what has the form of a credential in lines of any number. */
+/** Looks up texts with the form of a credential in a stream of lines. */
 async function findInLines(
   session: Session,
   first: readonly Line[],
@@ -85,7 +85,7 @@ async function findInLines(
   return asked.ok ? ok(report.end(Math.max(last, first.at(-1)?.number ?? 0))) : asked;
 }
 
-/** Lines between two signs of progress. */
+/** Lines between two updates of the progress. */
 const SHOWN_EVERY = 10_000;
 
 async function judgeAll({ client, terminal }: Session, texts: readonly TextToFind[], report: Report) {
@@ -110,7 +110,7 @@ class Report {
   readonly #showsAll: boolean;
   readonly #counts = new Map<Judged["state"], number>();
 
-  /** @param hasLines whether answers name the lines of their texts. @param showsAll also those that nothing is known of. */
+  /** @param hasLines whether answers name the lines of their texts. @param showsAll also texts that nothing is known of. */
   constructor(session: Session, hasLines: boolean, showsAll: boolean) {
     this.#session = session;
     this.#hasLines = hasLines;
@@ -127,7 +127,10 @@ class Report {
     else for (const line of await linesOf({ client, terminal }, judged, where)) terminal.out(line);
   }
 
-  /** Says how many there were. Returns the exit code. @param lines of which only texts of a form were asked about. */
+  /**
+   * Shows the totals. Returns the exit code. @param lines number of lines in which only texts with the form of a credential
+   * were looked for; null for a whole text.
+   */
   end(lines: number | null): number {
     const { terminal } = this.#session;
     const all = [...this.#counts.values()].reduce((sum, count) => sum + count, 0);
@@ -158,7 +161,7 @@ const NOT_ACCEPTED: ReadonlySet<number | null> = new Set([400, 413]);
 
 const unjudged = (message: string): Judged => ({ state: "unjudged", kind: "", message });
 
-/** Asks about a text; of several candidates about the first one that something is known of. */
+/** Asks about a text: about its candidates in turn, until something is known of one. */
 async function judge(client: GroveClient, { candidates }: TextToFind): Promise<Called<Judged>> {
   if (candidates.length === 0) return ok(unjudged(IS_SECRET));
   let first: Judged | null = null;
@@ -186,7 +189,7 @@ const wordOf = (state: Judged["state"]): string => (state === "unjudged" ? "not 
 /** A refused token is as dangerous as a live one once its entity is enabled. */
 const isAlive = ({ state }: Judged): boolean => state === "live" || state === "refused";
 
-/** @param where the lines of the text; "" for the only one. */
+/** @param where the lines of the text; "" for a single text. */
 async function linesOf(
   { client, terminal }: Pick<Session, "client" | "terminal">,
   judged: Judged,
@@ -237,7 +240,7 @@ function factLines(terminal: Terminal, found: FoundText): string[] {
     .flatMap(([name, value]) => prose(terminal, harmless(value ?? ""), " ".repeat(13), `  ${name.padEnd(10)} `));
 }
 
-/** The list knows the children of a token; its tree knows all below it. */
+/** The list counts only the children of a token; `tree` counts all descendants. */
 const childrenText = ({ children: count, accessor }: NonNullable<FoundText["token"]>): string =>
   `${count} ${count === 1 ? "child" : "children"}, with all below ${count === 1 ? "it" : "them"} (${asCalled(`tree ${accessor}`)} counts them)`;
 
@@ -245,7 +248,7 @@ const childrenText = ({ children: count, accessor }: NonNullable<FoundText["toke
 async function nextLines(client: GroveClient, found: FoundText): Promise<string[]> {
   const { state, token, ended, credential, kind, mounts = [] } = found;
   if (kind === "jwt" || kind === "identity-document") return loginTextLines(found, mounts);
-  // A mistyped text shows the token that it resembles: who has it may have the right one, too.
+  // The holder of a mistyped text may also have the token that it resembles.
   const isNear = state === "mistyped" && token !== undefined;
   if (!isAlive(found) && state !== "ended" && !isNear) return [];
   if (kind === "secret-id" && credential) return secretIdLines(credential);
@@ -260,10 +263,10 @@ async function nextLines(client: GroveClient, found: FoundText): Promise<string[
   return kind === "batch" ? [about, ...(await batchEndLines(client, credential))] : teamLines(credential);
 }
 
-/** Mounts that commands are shown for. */
+/** Most mounts that commands are shown for. */
 const SHOWN_MOUNTS = 3;
 
-/** Tokens of its logins live on, whatever becomes of a JWT. The log has no JWTs, but the subject of each login. */
+/** Tokens of a JWT's logins do not end with the JWT. The log has the subject of each login, and never the JWT. */
 function loginTextLines({ state }: FoundText, mounts: readonly string[]): string[] {
   if (state !== "unjudged" && state !== "ended") return [];
   const shown = mounts.slice(0, SHOWN_MOUNTS).map((mount) => harmless(mount));
@@ -276,7 +279,7 @@ function loginTextLines({ state }: FoundText, mounts: readonly string[]): string
   ];
 }
 
-/** A token of a team or an organization is in no list of tokens, and is deleted by its id. */
+/** A token of a team or an organization is not in the list of tokens, and is deleted by its id. */
 function teamLines({ accessor }: NonNullable<FoundText["credential"]>): string[] {
   return [
     `  who made it, and what it did: ${asCalled(`audit ${accessor}`)}`,
@@ -285,7 +288,7 @@ function teamLines({ accessor }: NonNullable<FoundText["credential"]>): string[]
   ];
 }
 
-/** A secret-id is in the list of its role. Tokens that it gave live on, unless the role says that they end with it. */
+/** A secret-id is listed by its role. Tokens of its logins outlive it unless the role says otherwise. */
 function secretIdLines({ accessor, path }: NonNullable<FoundText["credential"]>): string[] {
   const destroy = writeCommand(`${path}/secret-id-accessor/destroy`, { secret_id_accessor: accessor });
   return [
@@ -295,7 +298,7 @@ function secretIdLines({ accessor, path }: NonNullable<FoundText["credential"]>)
   ];
 }
 
-/** A batch token is in no list: it ends with its parent, or with all that its path or its entity got. */
+/** A batch token can't be revoked alone: it ends with its parent, or with a revocation by path or entity. */
 async function batchEndLines(
   client: GroveClient,
   { parent, path, entity_id: entity }: NonNullable<FoundText["credential"]>,

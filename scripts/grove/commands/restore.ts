@@ -37,7 +37,7 @@ export async function restoreFrom(
   return ok(0);
 }
 
-/** Most rows of a table; JSON has all. */
+/** Most rows of a table; JSON output has all rows. */
 const SHOWN = 100;
 
 const NOT_LISTED =
@@ -99,7 +99,7 @@ function showTable(terminal: Terminal, head: readonly string[], rows: readonly (
 
 const othersText = (count: number): string => `... and ${count - SHOWN} others (--json has all)`;
 
-/** At a terminal each accessor has a line of its own below its token, to be copied. */
+/** At a terminal each accessor has its own line below its token, to be copied. */
 function showTokens(terminal: Terminal, tokens: readonly EndedSince[]): void {
   const cellsOf = tokenCells(terminal);
   if (terminal.columns === null) {

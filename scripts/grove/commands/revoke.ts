@@ -12,7 +12,7 @@ import { unknownName } from "./unknown-names.ts";
 
 const LOOK_EVERY_MS = 500;
 const GROUPINGS = ["mount", "type", "role", "owner"] as const;
-/** An owner is the metadata of that name, without it the entity. */
+/** The owner is the metadata field `owner`; without it, the entity. */
 const NAMES = { mount: "mount", type: "type", role: "role", owner: "owner or entity" } as const;
 /** Most groups in a line. */
 const SHOWN_GROUPS = 8;
@@ -26,7 +26,7 @@ export async function revokeTokens(session: Session, wanted: Wanted): Promise<Ca
 }
 
 /**
- * The same. The server gets the numbers that were shown and refuses when one has grown since.
+ * Like `revokeTokens`. The server gets the numbers that were shown, and refuses when one has grown since.
  *
  * @returns the exit code, and the job; null when nothing was revoked.
  */
@@ -50,7 +50,7 @@ export async function revokeSelected(
   const unknown = matched === 0 ? await unknownName(client, filter) : null;
   if (unknown !== null) return failed(unknown);
   if (dryRun || total === 0) return ok({ code: 0, job: null });
-  // The numbers are not shown that a question would be about.
+  // With --json the numbers are not shown, so there is nothing to confirm.
   if (json && !yes)
     return failed("nothing was revoked: with --json nothing is asked; --yes revokes, revoke --dry-run counts");
   if (!yes && !(await isConfirmed(terminal, total))) return failed("nothing was revoked");
@@ -59,7 +59,7 @@ export async function revokeSelected(
   if (!started.ok) return started;
   const { job } = started.value;
   if (!json) for (const line of jobLines(job)) terminal.say(line);
-  // What a containment prints as JSON is its receipt.
+  // The JSON output of `contain` is the receipt, so the job is not printed.
   const code = await followJob(session, job, wanted.kind === "contain");
   return code.ok ? ok({ code: code.value, job }) : code;
 }

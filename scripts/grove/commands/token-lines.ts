@@ -7,15 +7,15 @@ const HEAD = [
   "ACCESSOR",
 ];
 
-/** Columns with times and an end of an accessor: cut, they say nothing. */
+/** Columns that are never cut: a cut time or accessor says nothing. */
 const WHOLE = ["ENDS", "CREATED", "USED IN THE HOUR", "ACCESSOR"];
-/** What a narrow terminal goes without, the first one first. */
+/** Columns that a narrow terminal leaves out, in this order. */
 const SPARED = ["USED IN THE HOUR", "CREATED", "PATH", "USES LEFT", "CHILDREN", "METADATA", "ROLE"];
-/** Characters that each column that may be cut should have beyond the fewest. */
+/** Characters that each column that may be cut should have beyond its minimum. */
 const ROOM = 6;
 
 /**
- * Tokens as a table. A terminal gets the columns that have something, as far as there is room, and the end of an
+ * Tokens as a table. A terminal gets the columns that are not empty, as far as there is room, and the end of each
  * accessor; with `whole` the accessor itself in a line below each token.
  */
 export function tokenTable(terminal: Terminal, tokens: readonly Token[], whole = false): string[] {
@@ -54,7 +54,7 @@ function cellsOf(token: Token): string[] {
     METADATA: pairsText(token.metadata) || "-",
     PATH: token.path,
     CREATED: shortTime(token.created),
-    // Of a use only the hour is kept, which may begin before the token was made.
+    // Only the hour of a use is stored, which may begin before the token was made.
     "USED IN THE HOUR": token.last_used ? shortTime(token.last_used) : "-",
     "USES LEFT": token.uses_left === 0 ? "-" : String(token.uses_left),
     CHILDREN: String(token.children),
@@ -70,7 +70,7 @@ export function pairsText(pairs: Readonly<Record<string, string>>): string {
     .join(", ");
 }
 
-/** A token in a tree. At a terminal its accessor comes last, as it may need a line of its own. */
+/** A token in a tree. At a terminal its accessor comes last, as it may not fit on the same line. */
 export function tokenLabel({ columns }: Pick<Terminal, "columns">, token: Token): Part[] {
   const ends = token.expires === null ? "never ends" : `ends ${shortTime(token.expires)}`;
   const about = `${token.path}${token.role === "" ? "" : ` role ${token.role}`}, ${token.policies.join(",")}, ${ends}`;

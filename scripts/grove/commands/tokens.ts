@@ -35,7 +35,7 @@ export async function showTokens(
   if (json) terminal.out(JSON.stringify(tokens));
   else for (const line of tokenTable(terminal, tokens, true)) terminal.out(line);
   if (!json && terminal.columns !== null && tokens.length > 0) terminal.say("all columns: --json, or into a file");
-  // A program that reads the JSON must not take a part for all.
+  // A program that reads the JSON must not take one page for all tokens.
   const of = next === "" ? "" : ` of ${await totalText(session, filter)}: --limit 0 shows all`;
   terminal.say(`${number(tokens.length, "token")}${of}`);
   if (!json) {
@@ -49,7 +49,7 @@ export async function showTokens(
   return ok(0);
 }
 
-/** The number of all tokens that match, or that there are more where the token may not count. */
+/** The number of all tokens that match, or "more" when the token may not count. */
 async function totalText(session: Session, filter: Filter): Promise<string> {
   if (Object.keys(filter).length === 0) {
     const summary = await session.client.get("sys/tokens/summary", SUMMARY);
@@ -62,7 +62,7 @@ async function totalText(session: Session, filter: Filter): Promise<string> {
 /** Most groups of an answer. */
 const MAX_GROUPS = 1_000;
 
-/** What is in no group: by tree those that have a tree to themselves. */
+/** The label of the tokens in no group. By tree, these are alone in their trees. */
 const othersOf = (by: string, groups: number): string =>
   by === "tree" && groups < MAX_GROUPS ? "(alone in their trees)" : "(others)";
 

@@ -28,7 +28,7 @@ export async function showForest({ client, terminal, json }: Session): Promise<C
   return ok(0);
 }
 
-/** Every number is of trees: a tree counts with the mount that its first token is of, whatever issued the others. */
+/** All numbers are of trees. A tree counts for the mount of its first token, whatever issued its other tokens. */
 function forestNode(terminal: Terminal, { groups, total }: Forest): Node {
   const ended = groups.flatMap(({ largest }) => largest).reduce((sum, tree) => sum + (tree.ended ? tree.count : 0), 0);
   const trees = groups.reduce((sum, group) => sum + group.trees, 0);
@@ -38,7 +38,7 @@ function forestNode(terminal: Terminal, { groups, total }: Forest): Node {
       { text: `${number(total, "token")} in ${number(trees, "tree")}${about};`, style: "bold" },
       { text: "each tree counts where its first token was issued" },
     ],
-    // A mount may only have issued tokens below those of others.
+    // A mount may have issued only tokens in trees of other mounts.
     children: groups.filter((group) => group.trees > 0).map((group) => mountNode(terminal, group)),
   };
 }
@@ -63,7 +63,7 @@ function mountNode(terminal: Terminal, { mount, trees, largest, rest }: Forest["
   };
 }
 
-/** Shows a token with its ancestors and descendants; for an ended token, when and how it ended, and who asked for it. */
+/** Shows a token with its ancestors and descendants; for an ended token, when and how it ended, and who revoked it. */
 export async function showToken({ client, terminal, json }: Session, accessor: string): Promise<Called<number>> {
   const path = `sys/tokens/${encodeURIComponent(accessor)}`;
   const answered = await client.get(path, z.union([LINEAGE, ENDED_TOKEN]));

@@ -7,13 +7,13 @@ import { isMalformed, nothingIs } from "../id-formats.ts";
 import { harmless } from "../terminal.ts";
 
 const MOUNTS = z.record(z.string(), z.looseObject({ type: z.string() }));
-/** Mounts that are asked about a role, and how many at once. */
+/** Most mounts that are asked about a role, and how many in parallel. */
 const ASKED_MOUNTS = 50;
 const AT_ONCE = 8;
 
 /**
- * Says which name of a filter that selects nothing is the name of nothing: a mistyped name must not look like a service
- * that has no tokens. null: none, or the token may not look.
+ * When a filter selects nothing, says which of its names does not exist: a mistyped name must not look like a service
+ * without tokens. null when all names exist, or the token may not look.
  */
 export async function unknownName(client: GroveClient, filter: Filter): Promise<string | null> {
   const { entity_id: entity, policy, role, mount } = filter;
@@ -25,7 +25,7 @@ export async function unknownName(client: GroveClient, filter: Filter): Promise<
   return null;
 }
 
-/** True for the name of a role that none of the mounts has. False also where the token may not read all of them. */
+/** True when none of the mounts has a role of this name. False also when the token may not read all of them. */
 async function isNoRole(client: GroveClient, role: string, mount: string | null): Promise<boolean> {
   const mounts = mount === null ? await mountsOf(client) : [mount];
   if (mounts === null) return false;
@@ -36,7 +36,7 @@ async function isNoRole(client: GroveClient, role: string, mount: string | null)
   return missing.every((one) => one);
 }
 
-/** The mounts, with `auth/`; null where they are not known, or are more than are asked. */
+/** The mounts, with `auth/`; null when they can't be read, or are more than ASKED_MOUNTS. */
 async function mountsOf(client: GroveClient): Promise<readonly string[] | null> {
   const read = await client.get("sys/auth", MOUNTS);
   if (!read.ok) return null;

@@ -3,7 +3,7 @@ import { isAllowed } from "../capabilities.ts";
 import type { GroveClient } from "../client.ts";
 import { readCommand } from "../curl.ts";
 
-/** What the line of a login has besides that of other requests. */
+/** The line of a login in an audit log. */
 export interface LoginLine {
   readonly time: string;
   readonly path: string;
@@ -16,9 +16,9 @@ export interface LoginLine {
   readonly principal?: string | null | undefined;
 }
 
-/** What stands behind the mount in the path of a login. */
+/** The end of the path of a login, after its mount. */
 const LOGIN = /^(?:login|oidc\/callback)$/;
-/** The same for a line without a mount. A role may be named login. */
+/** The path of a login whose line has no mount. A role may be named login, so only the whole path counts. */
 const LOGIN_PATH = /^auth\/[^/]+\/(?:login|oidc\/callback)$/;
 
 /** True for a login, also one that was refused before its role was read. */
@@ -44,12 +44,12 @@ const NAMES: Readonly<Record<string, string>> = {
   oidc: "OpenID Connect",
 };
 
-/** In the place of the name of a role that the mount does not have. */
+/** What the log has in place of the name of a role that the mount does not have. */
 const HASHED = /^hmac-sha256:/;
 
 /**
- * A login in words: by which method, where, for which role, and which check failed, as far as the token of the command
- * may read that.
+ * A login in words: its method, mount and role, and the check that failed, as far as the token of the command may read
+ * that.
  */
 export async function loginTexts(client: GroveClient, line: LoginLine): Promise<string[]> {
   const { time, status, error, client_address: address, mount, role, principal } = line;
@@ -72,7 +72,7 @@ export async function loginTexts(client: GroveClient, line: LoginLine): Promise<
   ];
 }
 
-/** The check at which the last refused login of a role failed; null when it was another login than this one. */
+/** The check at which this login failed; null when the last refused login of the role is another one. */
 async function failedCheck(client: GroveClient, mount: string, { time, role }: LoginLine): Promise<string | null> {
   const path = `${mount}explain/refused`;
   if (!(await isAllowed(client, path, ["read"]))) return null;

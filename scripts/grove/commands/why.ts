@@ -15,7 +15,7 @@ import { showExplanation } from "./explain.ts";
 import { askerText } from "./token-lines.ts";
 import { isLogin, loginTexts } from "./why-login.ts";
 
-/** The line of an audit log, or an event of the audit store, that ends a request. Unknown fields are left out. */
+/** A response in an audit log, or an event of the audit store. Unknown fields are dropped. */
 const LINE = z.object({
   type: z.enum(["response", "gateway"]),
   time: z.string(),
@@ -33,10 +33,10 @@ const LINE = z.object({
 type Line = z.infer<typeof LINE>;
 
 /**
- * Explains a request: who asked for what, and what the policies of that token say of it now. It is known by its event in the
- * audit store, or by its line in an audit log where one is named.
+ * Explains a request: who asked for what, and what the policies of that token say of it now. The request is read from the
+ * audit store, or from an audit log if one is named.
  *
- * Standard input is read for nothing else: in a loop of a shell it is the list that the loop reads.
+ * Without --log, standard input is read only where it can be a log: in a loop of a shell it is the list of the loop.
  */
 export async function explainRequest(
   session: Session,
@@ -83,10 +83,10 @@ async function findRequest(session: Session, request: string | null, log: string
     if (statSync(log).isDirectory()) return failed(`${log} is a directory`);
     return ofLog(await findLine(linesOfFile(log), request), request);
   }
-  // At a terminal - is the last one of the store, as there is no log to read.
+  // At a terminal "-" means the last refused request in the store, as there is no log to read.
   if (log === "-" || (request === null && !terminal.interactive)) {
     const found = await findLine(terminal.lines(), request);
-    // A shell without a terminal, as of a script, may give an empty input in place of a log.
+    // Without a terminal, as in a script, standard input may be empty and no log.
     if (log === "-" || found !== null) return ofLog(found, request);
   }
   const event = await findEvent(session, request);
@@ -115,7 +115,7 @@ async function* linesOfFile(file: string): AsyncIterable<InputLine> {
 /** Statuses of a refusal. The others from 400 on mean that the request was wrong. */
 const REFUSALS: ReadonlySet<number> = new Set([401, 403, 429]);
 
-/** True for a request that no policy refused, and that was refused for what it asks for. */
+/** True for a request that was refused for its content, not by a policy. */
 const isWrongInItself = ({ status }: Line): boolean => status >= 400 && status < 500 && !REFUSALS.has(status);
 
 const WRONG_IN_ITSELF =
@@ -127,8 +127,8 @@ function isRefused(line: Line): boolean {
 }
 
 /**
- * Returns the line of a request, or of the last refused one. Lines that are none of an audit log are passed over. null
- * without any line.
+ * Returns the line of a request, or of the last refused one. Lines that do not belong to an audit log are skipped. null for
+ * an empty input.
  */
 async function findLine(
   lines: AsyncIterable<InputLine>,
@@ -147,11 +147,11 @@ async function findLine(
   return isEmpty ? null : { line: found };
 }
 
-/** Among so many failed requests the last refused one is looked for. */
+/** Most failed requests among which the last refused one is looked for. */
 const LOOKED_AT = 100;
 const NONE_REFUSED = `none of the last ${LOOKED_AT} requests that failed was refused: ${asCalled("audit --kind refusal")} shows more`;
 
-/** The same from the audit store. */
+/** Returns the event of a request, or of the last refused one, from the audit store. */
 async function findEvent({ client, terminal }: Session, request: string | null): Promise<Called<Line | null>> {
   const question = request === null ? { kind: "refusal" } : { request_id: request };
   const answer = await readEvents(client, terminal, question, request === null ? LOOKED_AT : 1);
@@ -184,7 +184,7 @@ async function factsOf(client: GroveClient, line: Line): Promise<string[]> {
   ];
 }
 
-/** What else the token did, or what else came from the address. */
+/** The command that shows the other requests of the token, or of the address. */
 function nextCommand({ auth, client_address: address }: Line): string[] {
   if (auth?.accessor) return [`who made it, and what else was done: ${asCalled(`audit ${auth.accessor}`)}`];
   return address ? [`what else came from there: ${asCalled(`audit --address ${address}`)}`] : [];

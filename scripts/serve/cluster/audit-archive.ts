@@ -7,7 +7,7 @@ export const ARCHIVE_SOCKET = "audit.sock";
 
 /** Keys are those of `src/audit/directory/archive.ts`. Nothing else can be written, and no segment is `.` or `..`. */
 const KEY = /^[\da-f-]{36}\/audit\/[\w-]{1,40}\/\w[\w.:-]{0,59}$/;
-/** A page of the archive is far smaller. */
+/** The largest body of a PUT. A page of the archive is far smaller. */
 const MAX_BYTES = 64 * 1024 * 1024;
 
 /** The service that writes the archive of the audit store into the bucket of the cluster. */

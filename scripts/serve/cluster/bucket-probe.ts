@@ -2,14 +2,14 @@ import { randomBytes } from "node:crypto";
 import { err, ok, type Result } from "../../../src/base/result.ts";
 import type { BucketProblem, ClusterBucket } from "./bucket.ts";
 
-/** Most that the clocks of the bucket and of a node may differ (ms). Those of two nodes may differ by 30 s. */
+/** Largest accepted difference of the clocks of the bucket and a node (ms). The clocks of two nodes may differ by 30 s. */
 const MAX_CLOCK_OFFSET_MS = 10_000;
 
-/** A `Date` has whole seconds and its answer was on the way. */
+/** The header `Date` has whole seconds, and its answer took some time. */
 const CLOCK_GRANULARITY_MS = 1_000;
 
 /**
- * Tests whether a bucket keeps the promises on which a cluster depends. A store that ignores a condition would let two nodes own one
+ * Tests whether a bucket has the guarantees on which a cluster depends. A store that ignores a condition would let two nodes own one
  * object, and tokens would be lost. The error names the test that failed.
  */
 export async function probeBucket(

@@ -10,16 +10,15 @@ import type { ClusterSettings } from "./node-settings.ts";
 const REQUEST_MS = 10_000;
 const MAX_ANSWER_BYTES = 1024 * 1024;
 
-/** An object as it was read. */
+/** An object and its ETag. */
 export interface Found {
   readonly text: string;
   readonly etag: string;
 }
 
-/** The condition of a write: no object yet, the one with this ETag, or none: what is there is replaced. */
+/** The condition of a write: no object exists (`*`), the object has this ETag, or "none": any object is replaced. */
 export type Condition = { readonly ifNoneMatch: "*" } | { readonly ifMatch: string } | "none";
 
-/** Why a request failed. */
 export interface BucketProblem {
   /** For the operator, without secrets. */
   readonly message: string;
@@ -72,7 +71,7 @@ export class ClusterBucket {
     return [200, 204, 404].includes(answer.value.status) ? ok(undefined) : err(problemOf(answer.value));
   }
 
-  /** True when the first page of the keys that begin with `key` has it. */
+  /** True when the first page of a listing with the prefix `key` contains it. */
   async lists(key: string): Promise<Result<boolean, BucketProblem>> {
     const path = this.#path(key).slice(1);
     const page = await this.#list(path);
@@ -150,7 +149,7 @@ async function boundedText(response: Response): Promise<string | null> {
   return Buffer.concat(pieces).toString("utf8");
 }
 
-/** The credentials, which a file may replace at any time. */
+/** The credentials, read anew for each request: a file may be replaced at any time. */
 function readCredentials(environment: NodeJS.ProcessEnv) {
   const file = environment.AWS_CREDENTIALS_FILE;
   let named: NodeJS.Dict<string> = environment;

@@ -1,22 +1,25 @@
-/** How often the clock is compared with time that no one sets (ms). */
+/** How often the wall clock is compared with the monotonic clock (ms). */
 const COMPARE_MS = 200;
-/** The Worker's copies may be used for a second longer than they say (`src/system/in-effect.ts`). Half of it is for being noticed. */
+/**
+ * A clock set back by less is tolerated (ms). The Worker's copies may be used a second longer than their age says
+ * (`src/system/in-effect.ts`); half of that second is left for the detection.
+ */
 const MAX_STEP_MS = 500;
-/** Clocks that are not set but slowed lose less than this between two comparisons (ms). */
+/** A clock that is slowed by NTP, and not set, loses less than this between two comparisons (ms). */
 const SLOWED_MS = 0.5;
 
 /**
- * Notices that the clock was set back. The Worker has no other clock to tell the age of its copies by, so it would use
- * them for too long, and accept tokens that a watermark has ended elsewhere.
+ * Notices that the wall clock was set back. The Worker has no other clock for the age of its copies, so it would use them for too
+ * long, and accept tokens that a watermark has ended elsewhere.
  */
 export class ClockWatch {
-  /** Highest difference of both times, less what a slowed clock may have lost since. */
+  /** Highest difference of both clocks, less what a slowed clock may have lost since. */
   #highest = Number.NEGATIVE_INFINITY;
 
   /**
-   * @param clockMs time of day.
-   * @param steadyMs time that is never set.
-   * @returns by how much the clock was set back since the call before (ms); 0 when it was not
+   * @param clockMs wall clock.
+   * @param steadyMs monotonic clock.
+   * @returns by how much the clock was set back since the previous call (ms); 0 when it was not
    */
   compare(clockMs: number, steadyMs: number): number {
     const difference = clockMs - steadyMs;
@@ -27,7 +30,7 @@ export class ClockWatch {
   }
 }
 
-/** Calls `onSetBack` with the time by which the clock was set back (ms), whenever it was. @returns ends that */
+/** Calls `onSetBack` (ms) whenever the clock was set back. @returns a function that stops it */
 export function watchClock(onSetBack: (ms: number) => void): () => void {
   const watch = new ClockWatch();
   const timer = setInterval(() => {

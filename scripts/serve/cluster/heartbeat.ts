@@ -1,19 +1,19 @@
 import { addressText } from "../../local/listen-address.ts";
 import type { WorkerdCluster } from "../workerd-config.ts";
 
-/** Between two reports of a node (ms). Health takes a node for gone that is silent for three times as long. */
+/** Interval of a node's reports (ms). Health counts a node as gone after three times this long. */
 const INTERVAL_MS = 60_000;
 
-/** Tells the installation that this node is up, and that it leaves on purpose. */
+/** Reports to the installation that this node is up, or leaves on purpose. */
 export interface Presence {
-  /** The node stops: it is not missed any more. */
+  /** Reports that the node stops, so that Health does not miss it. */
   leave(): void;
 }
 
 /**
  * Reports a node once a minute, for the list of nodes on Health.
  *
- * @param ask sends a GET to the Worker of this node. A report that fails is left out.
+ * @param ask sends a GET to the Worker of this node. A failed report is skipped.
  */
 export function startPresence(name: string, ask: (path: string) => Promise<unknown>): Presence {
   const query = new URLSearchParams({ node: name });
@@ -28,7 +28,7 @@ export function startPresence(name: string, ask: (path: string) => Promise<unkno
   };
 }
 
-/** The name of a node: the address where the others reach it. */
+/** The name of a node: the address at which other nodes reach it. */
 export function nodeName({ listen, advertise }: Pick<WorkerdCluster, "listen" | "advertise">): string {
   return addressText(advertise ?? listen);
 }

@@ -1,13 +1,14 @@
 import type { ClusterBucket } from "./bucket.ts";
 
-/** The record of the last hour whose work a node has taken. */
+/** The record of the last hour whose job a node has claimed. */
 const HOUR_KEY = "hour.json";
 
 /**
- * Takes the work of an hour for this node: the node whose conditional write wins does it.
+ * Claims the hourly job for this node: the node whose conditional write succeeds runs it.
  *
  * @param hour number of the hour since 1970
- * @returns false when another node has taken it, or the bucket does not answer: then the next hour does its work
+ * @returns false when another node has claimed it, or the bucket does not answer: then the next hour's job does the
+ *   work
  */
 export async function takeHour(bucket: Pick<ClusterBucket, "get" | "put">, hour: number): Promise<boolean> {
   const found = await bucket.get(HOUR_KEY);

@@ -11,25 +11,25 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const CONTEXT = "grove cluster installation 1";
 const RECORD_IS_GONE = `the bucket has objects, and ${INSTALLATION_KEY}, which names their installation, is gone: bring back its newest version`;
-/** Writes that lose against another node are tried again with what that node wrote. */
+/** Most writes: one that loses against another node is tried again on top of that node's record. */
 const MAX_TRIES = 5;
 
-/** What all nodes have in common. */
+/** The identity that all nodes share. */
 interface ClusterIdentity {
   /** Secret, part of the unique key of every class of objects. */
   readonly id: string;
-  /** Recognises the cluster key without revealing it. */
+  /** Identifies the cluster key without revealing it. */
   readonly clusterKeyTag: string;
-  /** Newest release that a node of the cluster has had. */
+  /** Newest release that a node of the cluster has run. */
   readonly release: string;
 }
 
 /** Version of the format, version of the seal key, and the sealed installation. */
 const RECORD = /^grove-cluster-1\.([1-9]\d{0,5})\.([\w-]{1,4096})\n$/;
 
-/** What a node brings. */
+/** The secrets of a node. */
 export interface NodeSecrets {
-  /** As GROVE_SEAL_KEY and GROVE_SEAL_KEY_PREVIOUS have them. */
+  /** In the format of GROVE_SEAL_KEY and GROVE_SEAL_KEY_PREVIOUS. */
   readonly sealKey: string;
   readonly previousSealKey: string | undefined;
   readonly clusterKey: string;
@@ -45,7 +45,7 @@ interface Opened {
 
 /**
  * Returns the id of the bucket's installation, which the first node makes. The record is sealed with the seal key, so a node with another
- * one can't read it, and nobody without it can make one. The error names what does not fit.
+ * seal key can't read it, and nobody without the key can make a record. The error names the mismatch.
  */
 export async function joinInstallation(
   bucket: Pick<ClusterBucket, "get" | "put" | "hasEngineData">,
@@ -59,10 +59,10 @@ export async function joinInstallation(
     const opened = found.value === null ? ok(null) : openRecord(found.value.text, sealKey.value, secrets);
     if (!opened.ok) return refused(opened.error);
     if (opened.value === null) {
-      // A new id would hide the objects that are there, and `sys/init` would be open again.
+      // A new id would hide the existing objects, and `sys/init` would be open again.
       const orphaned = await bucket.hasEngineData();
       if (!orphaned.ok) return orphaned;
-      // Another node can have made the installation since the record was read.
+      // Another node may have made the record since it was read.
       if (orphaned.value && tries === 0) continue;
       if (orphaned.value) return refused(RECORD_IS_GONE);
     }
@@ -86,7 +86,7 @@ function newInstallation({ clusterKey, release }: NodeSecrets): ClusterIdentity 
   return { id, clusterKeyTag: tagOf(id, clusterKey), release };
 }
 
-/** The installation after this node has joined: the same object when nothing changes. */
+/** The installation after this node has joined; the same object when nothing changes. */
 function joinedBy({ installation, byPrevious }: Opened, secrets: NodeSecrets): Result<ClusterIdentity, string> {
   const { id, clusterKeyTag, release } = installation;
   const { clusterKey, previousClusterKey } = secrets;
@@ -136,14 +136,14 @@ function unseal(sealed: Buffer, key: SealKey): ClusterIdentity | null {
     .setAuthTag(sealed.subarray(-TAG_BYTES));
   try {
     const plain = Buffer.concat([decipher.update(sealed.subarray(NONCE_BYTES, -TAG_BYTES)), decipher.final()]);
-    // The seal key authenticates the text, so it has the form in which `sealRecord` wrote it.
+    // The seal key authenticates the text, so it was written by `sealRecord`.
     return JSON.parse(plain.toString("utf8"));
   } catch {
     return null;
   }
 }
 
-/** A key of its own, so that the seal key has one use. */
+/** A derived key, so that the seal key has one use. */
 function recordKey({ bytes }: SealKey): Buffer {
   return Buffer.from(hkdfSync("sha256", bytes, "", CONTEXT, 32));
 }

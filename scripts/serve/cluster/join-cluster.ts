@@ -9,9 +9,9 @@ import { joinInstallation } from "./installation-record.ts";
 import type { ClusterSettings } from "./node-settings.ts";
 import { pauseAfter } from "./worker-supervisor.ts";
 
-/** Names the installation whose objects a node keeps copies of. */
+/** The file that identifies the installation of a node's local copies. */
 export const NODE_FILE = "cluster-installation";
-/** Names the installation of a server that is one process. */
+/** The file that identifies the installation of a server that is one process. */
 const ALONE_FILE = "installation-id";
 
 /** A node that has joined its cluster. */
@@ -21,7 +21,7 @@ export interface JoinedNode {
   readonly workerd: WorkerdCluster;
 }
 
-/** What a node joins with. */
+/** The inputs of a join. */
 export interface Joining {
   readonly settings: ClusterSettings;
   readonly environment: NodeJS.ProcessEnv;
@@ -78,13 +78,13 @@ export async function joinCluster({
   }
 }
 
-/** The error of data of one process, which workerd can't bring into a cluster; undefined for other data. */
+/** The error for data of a server that is one process, which workerd can't bring into a cluster; undefined for other data. */
 function problemOfOneProcess(data: DataDirectory): string | undefined {
   if (!data.has(ALONE_FILE)) return undefined;
   return `${data.path} has the data of a server that is one process. A backup and a restore bring them into a cluster (docs/cluster.md); choose another --data DIR for the node`;
 }
 
-/** Notes in the data directory whose node it is. The error is for the operator. */
+/** Binds the data directory to its installation. The error is for the operator. */
 function bindData(data: DataDirectory, installationId: string): string | undefined {
   const name = createHash("sha256").update(installationId).digest("hex");
   if (data.readOrMake(NODE_FILE, () => name) === name) return undefined;
@@ -99,7 +99,7 @@ function workerdCluster(settings: ClusterSettings, installationId: string): Work
     allowsHttp,
     listen,
     advertise,
-    // A node of another installation with the same key is a stranger, too.
+    // The installation id is part of the key: nodes of another installation with the same cluster key are refused.
     key: createHmac("sha256", key).update(`grove cluster peers ${installationId}`).digest("hex"),
     timeDivisor,
   };

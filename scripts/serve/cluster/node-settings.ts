@@ -8,23 +8,23 @@ export interface ClusterPlace {
   readonly bucket: string;
   /** The cluster's directory in the bucket, without a slash at either end. */
   readonly prefix: string;
-  /** Where the other nodes reach this one. */
+  /** Where other nodes reach this node. */
   readonly listen: ListenAddress;
-  /** The address that the other nodes are told; undefined for that of `listen`. */
+  /** The address that is announced to the other nodes; undefined: that of `listen`. */
   readonly advertise: ListenAddress | undefined;
 }
 
 /** A node's place, and what the environment adds. */
 export interface ClusterSettings extends ClusterPlace {
-  /** Secret by which nodes recognise each other. */
+  /** Secret by which nodes recognize each other. */
   readonly key: string;
-  /** The secret before, during a rotation. */
+  /** The previous secret, during a rotation. */
   readonly previousKey: string | undefined;
   readonly endpoint: URL;
   readonly region: string;
   /** True to reach the bucket without TLS. */
   readonly allowsHttp: boolean;
-  /** Divides the times of a lease and of a stop. Other than 1 in tests alone. */
+  /** Divides the times of a lease and of a stop. Always 1 except in tests. */
   readonly timeDivisor: number;
 }
 
@@ -36,14 +36,16 @@ const MIN_KEY_BYTES = 32;
 const MAX_KEY_BYTES = 1024;
 const MAX_TIME_DIVISOR = 1000;
 
-/** Addresses that a wildcard stands for. */
+/** Addresses of all interfaces. */
 const WILDCARDS: ReadonlySet<string> = new Set(["0.0.0.0", "::"]);
-/** Ranges without public addresses: traffic between nodes is authenticated and not encrypted. */
+/**
+ * Ranges without public addresses. Only these are allowed, as traffic between nodes is authenticated but not encrypted.
+ */
 const PRIVATE_RANGES: ReadonlySet<string> = new Set([
   ...["private", "loopback", "linkLocal", "uniqueLocal", "carrierGradeNat"],
 ]);
 
-/** Settings of the environment that are for workerd's bucket, so the Worker does not get them. */
+/** Environment variables for workerd's access to the bucket. The Worker does not get them. */
 export const CLUSTER_VARIABLES: readonly string[] = [
   ...["GROVE_CLUSTER_KEY", "GROVE_CLUSTER_KEY_PREVIOUS", "GROVE_CLUSTER_UNSAFE_TIME_DIVISOR"],
   ...["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_REGION"],
@@ -140,7 +142,9 @@ function readKey(environment: Environment, name: string): Result<string | undefi
   return fits ? ok(key) : err(`${name} has to have ${MIN_KEY_BYTES} to ${MAX_KEY_BYTES} bytes`);
 }
 
-/** True for a private address, and for a name without a dot or below a private one: such names lead nowhere in public. */
+/**
+ * True for a private address, and for a host name without a dot or in a private domain: public DNS does not resolve it.
+ */
 function isPrivateHost(host: string): boolean {
   const text = host.replace(/^\[|\]$/g, "");
   if (ipaddr.isValid(text)) return !isPublicAddress(text) && !WILDCARDS.has(text);

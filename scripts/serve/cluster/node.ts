@@ -10,20 +10,22 @@ import { WorkerSupervisor } from "./worker-supervisor.ts";
 /** How long workerd may take to answer (ms): a start after a long stop waits for leases. */
 const ANSWER_MS = 120_000;
 
-/** From the first `not ready` to the hand-over, and from there to the last accepted request (ms). A balancer asks meanwhile. */
+/**
+ * From the first `not ready` to the hand-over, and from there to the last accepted request (ms), so that load balancers notice.
+ */
 const LEAD_MS = 3_000;
 const HAND_OVER_MS = 4_000;
 
-/** An error that workerd reports, by which it explains its end. */
+/** A line of workerd that may be the cause of its end. */
 const REPORTED = /(?:fatal|exception|error|fenced|lease)/i;
 const MAX_ERROR_LENGTH = 300;
 
-/** The engine of a node. */
+/** The workerd of a node. */
 export interface ClusterNode {
   readonly worker: WorkerSupervisor;
-  /** Gets every line of workerd's standard error. */
+  /** Resolves to true when this node may get requests. */
   readonly isReady: () => Promise<boolean>;
-  /** Has balancers look elsewhere, and hands the objects to other nodes. Resolves when no more requests should be accepted. */
+  /** Makes load balancers use other nodes, and hands over the objects. Resolves when no more requests should be accepted. */
   handOver(): Promise<void>;
 }
 
@@ -35,7 +37,7 @@ export class LastError {
     if (REPORTED.test(line)) this.#line = line.slice(0, MAX_ERROR_LENGTH);
   }
 
-  /** Returns the line once. */
+  /** Returns the last error, and forgets it. */
   take(): string {
     const line = this.#line;
     this.#line = "";
@@ -43,7 +45,7 @@ export class LastError {
   }
 }
 
-/** Starts the engine of a node, and keeps it running. */
+/** Starts the workerd of a node, and keeps it running. */
 export function startNode(given: {
   readonly prepared: PreparedWorker;
   readonly socket: string;

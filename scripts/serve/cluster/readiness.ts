@@ -4,7 +4,7 @@ import { succeeds } from "../../local/wait-until-answers.ts";
 
 /** Time limit of workerd's answer (ms). */
 const ASK_MS = 1_000;
-/** Balancers that ask within this time get the same answer (ms). */
+/** Within this time the last answer is reused (ms). */
 const KEEP_MS = 250;
 
 /** Whether a node may get requests, for `GET /ready`. */
@@ -20,7 +20,6 @@ export class Readiness {
     this.#ask = ask;
   }
 
-  /** True when this node may get requests. */
   async read(): Promise<boolean> {
     if (!this.#isUp()) return false;
     const now = performance.now();

@@ -2,9 +2,9 @@ import type { Child } from "../../local/child.ts";
 
 const FIRST_PAUSE_MS = 500;
 const MAX_PAUSE_MS = 30_000;
-/** After this time the next end counts as the first one (ms). */
+/** After workerd ran this long, the count of failures starts again (ms). */
 const STABLE_MS = 60_000;
-/** Time to end after SIGTERM (ms): more than workerd's `stopTimeoutMs`, in which it hands its objects over. */
+/** Time to end after SIGTERM (ms): more than workerd's `stopTimeoutMs`, in which it hands over its objects. */
 const STOP_MS = 9_000;
 
 /** What a `WorkerSupervisor` needs. */
@@ -45,7 +45,7 @@ export class WorkerSupervisor {
     return this.#up.promise;
   }
 
-  /** Process id of the present workerd. */
+  /** Process id of the current workerd. */
   get pid(): number | undefined {
     return this.#child?.pid;
   }
@@ -55,13 +55,13 @@ export class WorkerSupervisor {
     return this.#problem === undefined && !this.#isStopping;
   }
 
-  /** Follows the state, from the present one on. */
+  /** Calls `onChange` with the current state, and at each change. */
   follow(onChange: OnChange): void {
     this.#onChange = onChange;
     onChange(this.#problem);
   }
 
-  /** Has workerd hand its objects to the other nodes. It goes on serving for some seconds, and ends. */
+  /** Makes workerd hand over its objects to the other nodes. It serves for some more seconds, and ends. */
   handOver(): void {
     this.#isStopping = true;
     this.#stopAsked.resolve();
@@ -116,7 +116,7 @@ export class WorkerSupervisor {
   }
 }
 
-/** The pause after so many ends in a row (ms). */
+/** The pause after this number of consecutive failures (ms). */
 export function pauseAfter(failures: number): number {
   return Math.min(FIRST_PAUSE_MS * 2 ** (failures - 1), MAX_PAUSE_MS);
 }
