@@ -1,4 +1,4 @@
-import { helpAsCalled } from "../local/command-line.ts";
+import { helpAsCalled, isBinary } from "../local/command-line.ts";
 import { linesOf } from "../local/wrap-lines.ts";
 import {
   COMMAND_NAMES,
@@ -54,7 +54,11 @@ export function helpFor(argv: readonly string[], { columns, named = helpAsCalled
 /** One line for each command, above the full help. */
 function listOfCommands(): string {
   const lines = COMMAND_NAMES.map((name) => `  ${name.padEnd(INDENT - 2)}${commandEntry(name).brief}`);
-  return ["Commands (npm run -s grove -- help COMMAND has one alone):", ...lines, "", "In full:"].join("\n");
+  // In the package they are programs of the same binary, whose own help has them.
+  const scripts = isBinary() ? [] : ["", "Scripts of their own: npm run serve, backup, upgrade, deploy (-- --help)"];
+  return ["Commands (npm run -s grove -- help COMMAND has one alone):", ...lines, ...scripts, "", "In full:"].join(
+    "\n",
+  );
 }
 
 const TIMES =

@@ -32,7 +32,7 @@ export async function restoreFrom(
       ends.issuedBefore === ""
         ? `What was revoked after ${at} is valid again: --issued-before now would have ended it. While the old server answers, restore --preview names it.`
         : `Root tokens are as they were at ${at}, also those that were revoked since: look at ${asCalled("tokens --policy root")}.`;
-    terminal.out(styled(terminal, "yellow", warning));
+    for (const line of prose(terminal, harmless(warning))) terminal.out(styled(terminal, "yellow", line));
   }
   return ok(0);
 }

@@ -183,5 +183,7 @@ describe("the other rules", () => {
     expect(leases[1]?.seen).toMatch(/^2 of tokens that ended are not accepted by their targets, and tried again/);
     expect(leases[3]?.seen).toMatch(/; 2 of tokens that ended/);
     expect([rules.judgeObjects([]).state, rules.judgeObjects(["tidy"]).state]).toEqual(["ok", "failing"]);
+    const all = Array.from({ length: 16 }, (_, at) => `shard ${at}`);
+    expect(rules.judgeObjects(all).seen).toBe("no answer from shard 0, shard 1, shard 2, shard 3 and 12 others");
   });
 });

@@ -45,10 +45,10 @@ describe("sys/tokens/find says of a secret-id", () => {
     await approle.role("bound", { secret_id_bound_cidrs: ["10.0.0.0/8"], token_bound_cidrs: ["10.1.0.0/16"] });
     const made = await approle.secretId("bound", { cidr_list: ["10.1.2.0/24", "10.1.3.0/24"] });
     expect((await find(made.secret_id)).message).toMatch(
-      /the text, from an address in 10\.0\.0\.0\/8 and in 10\.1\.2\.0\/24 or 10\.1\.3\.0\/24 and in 10\.1\.0\.0\/16, and from nowhere else, can log in\.$/,
+      /the text can log in, from an address in 10\.0\.0\.0\/8 and in 10\.1\.2\.0\/24 or 10\.1\.3\.0\/24 and in 10\.1\.0\.0\/16, and from nowhere else\.$/,
     );
     const other = await approle.secretId("deploy", { token_bound_cidrs: ["192.0.2.0/24"] });
-    expect((await find(other.secret_id)).message).toContain("from an address in 192.0.2.0/24, and from nowhere else,");
+    expect((await find(other.secret_id)).message).toContain("from an address in 192.0.2.0/24, and from nowhere else.");
   });
 
   it("the same of one that was chosen, with white space in it too", async () => {

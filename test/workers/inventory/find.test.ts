@@ -83,6 +83,22 @@ describe("sys/tokens/find says of a text", () => {
     );
   });
 
+  it("from which networks it can be used, which is no use of it", async () => {
+    const networks = { token_bound_cidrs: ["10.0.0.0/8", "192.0.2.0/24"], renewable: false };
+    const end = "use it, from an address in 10.0.0.0/8 or 192.0.2.0/24, and from nowhere else.";
+    for (const [token_type, fields] of [
+      ["service", { num_uses: 1 }],
+      ["batch", {}],
+    ] as const) {
+      await post("auth/token/roles/bound", { ...networks, token_type });
+      const made = await post("auth/token/create/bound", { ...fields, ttl: "1h" });
+      for (let times = 0; times < 2; times++) {
+        const found = await find(made.body.auth.client_token);
+        expect([found.state, String(found.message).endsWith(end)]).toEqual(["live", true]);
+      }
+    }
+  });
+
   it("when it was used, also after its tree has forgotten that", async () => {
     const { client_token: token, accessor } = await createToken(root, { no_parent: true, policies: ["default"] });
     await call("GET", "auth/token/lookup-self", { token });

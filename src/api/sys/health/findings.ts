@@ -32,11 +32,15 @@ const attention = other("attention");
 const failing = other("failing");
 const unknown = other("unknown");
 
+/** Objects that a finding names: where the disk is full, none answers. */
+const NAMED_OBJECTS = 4;
+
 export function judgeObjects(silent: readonly string[]): Finding {
   if (silent.length === 0) return good("all answer");
+  const others = silent.length - NAMED_OBJECTS;
   return failing(
-    `no answer from ${silent.join(", ")}`,
-    "Wait a minute and check again; then look for their errors in the log.",
+    `no answer from ${silent.slice(0, NAMED_OBJECTS).join(", ")}${others > 0 ? ` and ${others} others` : ""}`,
+    "Wait a minute and check again; then look for their errors in the log. Of a server on a machine: is its disk full?",
     "docs/runbook.md#an-object-is-overloaded",
   );
 }

@@ -12,6 +12,7 @@ import { failureOfPlatform } from "../../../base/platform-errors.ts";
 import type { Env } from "../../../env.ts";
 import type { Installation } from "../../../system/installation.ts";
 import type { Mount } from "../../../system/mount.ts";
+import { fromNetworks } from "./networks-text.ts";
 
 /** The verdict on a text by which clients log in, with a sentence for people. */
 type JudgedLogin =
@@ -30,8 +31,6 @@ const ASKED_MOUNTS = 20;
 const NAMED_MOUNTS = 5;
 /** Characters of an issuer that a sentence names: who made the text has chosen it. */
 const SHOWN_ISSUER = 200;
-/** Networks of a list that a sentence names. */
-const NAMED_NETWORKS = 5;
 /** How long after its end a JWT is not reported as ended: the leeway of a role may be raised. */
 const LEEWAY_MS: Ms = 24 * 3_600_000;
 
@@ -87,17 +86,7 @@ async function answersOf({ env, installation, mount }: Omit<LeakedText, "text">,
 }
 
 const secretMessage = ({ mount, secret }: { mount: Mount; secret: LoginSecret }): string =>
-  `A ${secret.kind} of auth/${mount.path}, role ${secret.role}, that is alive: with the role-id, which is no secret, ${whoLogsIn(secret)} can log in.`;
-
-function whoLogsIn({ networks }: LoginSecret): string {
-  const lists = [...new Set(networks.map(networksText))];
-  return `anyone who has the text${lists.length === 0 ? "" : `, from an address in ${lists.join(" and in ")}, and from nowhere else,`}`;
-}
-
-function networksText(networks: readonly string[]): string {
-  const others = networks.length - NAMED_NETWORKS;
-  return `${networks.slice(0, NAMED_NETWORKS).join(" or ")}${others > 0 ? ` or ${others} others` : ""}`;
-}
+  `A ${secret.kind} of auth/${mount.path}, role ${secret.role}, that is alive: with the role-id, which is no secret, anyone who has the text can log in${fromNetworks(secret.networks)}.`;
 
 const pathsOf = (mounts: readonly Mount[]): string => {
   const paths = mounts.map(({ path }) => `auth/${path}`);

@@ -38,6 +38,7 @@ import { view } from "../../../wire/view.ts";
 import { END_VIEW } from "./ended.ts";
 import { findLease } from "./find-lease.ts";
 import { findLogin } from "./find-login.ts";
+import { fromNetworks } from "./networks-text.ts";
 import { TOKEN_SHAPE, tokenRenderer } from "./token-view.ts";
 
 /**
@@ -157,7 +158,8 @@ async function findStored({ env, installation }: Context, address: TokenAddress,
   const token = end === null ? await listedAt(env, address) : undefined;
   if (token) {
     const kind = kindOf(token);
-    return { ...(await standing(env, token.entityId, LIVE_MESSAGES[kind])), kind, token };
+    const from = fromNetworks([await boundNetworks({ env, installation }, address, token)]);
+    return { ...(await standing(env, token.entityId, `${LIVE_MESSAGES[kind]}${from}.`)), kind, token };
   }
   // The tree is asked first: its rows are deleted when the list has the record.
   const inTree = await tree.unsweptEnd(target);
@@ -169,6 +171,19 @@ async function findStored({ env, installation }: Context, address: TokenAddress,
   }
   const message = "This token has ended: it can't be used any more.";
   return { state: "ended", kind: kindOf(ended.token), message, token: ended.token, ended };
+}
+
+/** The networks that a live token is bound to. A look-up by its accessor is no use of it. */
+async function boundNetworks(
+  { env, installation }: Context,
+  { treeId, row }: TokenAddress,
+  { accessor }: ListedToken,
+): Promise<readonly string[]> {
+  const read = await readAccessor(installation.keys, accessor);
+  if (!read) return [];
+  const target = { by: "accessor", row, tail: read.tail } as const;
+  const found = await treeAt(env, treeId).act({ kind: "lookup", target });
+  return found.ok && found.value.kind === "token" ? found.value.token.boundCidrs : [];
 }
 
 const NO_RECORD =
@@ -197,8 +212,8 @@ const AFTERWARDS: Readonly<Record<EntityProblem, string>> = {
 const kindOf = ({ policies }: ListedToken) => (policies.includes(RESPONSE_WRAPPING_POLICY) ? "wrapping" : "service");
 
 const LIVE_MESSAGES = {
-  service: "This token is alive: anyone who has the text can use it.",
-  wrapping: "This is a wrapping token that nobody has unwrapped: anyone who has the text can take what it holds, once.",
+  service: "This token is alive: anyone who has the text can use it",
+  wrapping: "This is a wrapping token that nobody has unwrapped: anyone who has the text can take what it holds, once",
 } as const;
 
 async function listedAt(env: Env, { treeId, row }: TokenAddress): Promise<ListedToken | undefined> {
@@ -213,7 +228,7 @@ async function findBatch({ env, installation }: Context, token: BatchToken): Pro
   const isOver = token.expiresAt <= currentTime();
   const credential = { accessor: "", record: token.record, owner: {}, expiresAt: token.expiresAt, parent };
   if (isAlive) {
-    const message = `A batch token that is alive. No list has it: it ends by itself${parent ? " or with its parent" : ""}.`;
+    const message = `A batch token that is alive. No list has it: it ends by itself${parent ? " or with its parent" : ""}. Anyone who has the text can use it${fromNetworks([token.record.boundCidrs])}.`;
     return { ...(await standing(env, token.record.entityId, message)), kind: "batch", credential };
   }
   const message = `A batch token that has ended: ${isOver ? "its time is over" : "with its parent, or with all that were issued then"}.`;
