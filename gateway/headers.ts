@@ -1,4 +1,5 @@
 import type { Client } from "./client-address.ts";
+import { listTarget } from "./list-method.ts";
 import type { RequestHead, ResponseHead } from "./message-head.ts";
 
 /** Header with the client's address for the service. Only the gateway sets it. */
@@ -60,21 +61,6 @@ function isDropped(lower: string, options: ReadonlySet<string>): boolean {
   // Some servers read `X_Forwarded_For` as `X-Forwarded-For`.
   const plain = lower.includes("_") ? lower.replaceAll("_", "-") : lower;
   return options.has(lower) || OF_HOP.test(plain) || ADDRESS_CLAIM.test(plain) || INTERNAL.test(plain);
-}
-
-/**
- * The target for a listing with GET: `list=true` replaces every `list` parameter of the client. The rest of the target stays
- * byte for byte.
- *
- * @param target path with an optional query, such as `/v1/auth/token/accessors?after=x`
- */
-export function listTarget(target: string): string {
-  const mark = target.indexOf("?");
-  if (mark === -1) return `${target}?list=true`;
-  const parameters = target.slice(mark + 1).split("&");
-  // Names are compared after decoding, as in the service: `%6cist=false` is a `list` too.
-  const kept = parameters.filter((parameter) => parameter !== "" && !new URLSearchParams(parameter).has("list"));
-  return `${target.slice(0, mark)}?${[...kept, "list=true"].join("&")}`;
 }
 
 /**

@@ -9,16 +9,14 @@ import {
   claimAt,
   groupsClaimOf,
   leavesGroupsOut,
-  leewaysInForce,
   listOf,
   mappedText,
-  timesOf,
   userClaimOf,
-  validityProblem,
 } from "./claim-rules.ts";
 import type { JwtConfig } from "./config.ts";
 import { clientProblem } from "./oidc/id-token.ts";
 import type { JwtRole } from "./role.ts";
+import { leewaysInForce, timesOf, validityProblem } from "./validity-times.ts";
 
 /** Descriptions of the checks of claims. Each bound claim and each mapped claim has a further check. */
 export const CLAIM_CHECKS = {

@@ -6,12 +6,12 @@ import { Setting, type TableShape } from "../../storage/sealed-table.ts";
 import type { Migration } from "../../storage/tables.ts";
 import type { Mount } from "../../system/mount.ts";
 import { ROLE_MOUNT_TABLES, RoleMount } from "../role-mount.ts";
-import { lateness } from "./claim-rules.ts";
 import { changeJwtConfig, type JwtConfig } from "./config.ts";
 import type { JwtEnv } from "./env.ts";
 import { clientSecretIn } from "./oidc/client-secret.ts";
 import { PENDING_LOGINS_TABLE, PendingLogins, type PendingRow } from "./oidc/pending-login-table.ts";
 import { changeJwtRole, type JwtRole, type JwtRoleFields } from "./role.ts";
+import { lateness } from "./validity-times.ts";
 
 export const JWT_AUTH_MIGRATIONS: readonly Migration[] = [
   {

@@ -10,7 +10,7 @@ import { ok, refuse } from "../../base/result.ts";
 import type { MountTtl } from "../../system/mount.ts";
 import { anyObject, duration, flag, list, pairs, roleSchema, sent, text, type Values } from "../../wire/fields.ts";
 import { fieldsOf, view } from "../../wire/view.ts";
-import { type BoundClaims, type Leeways, readBoundClaims } from "./claim-rules.ts";
+import { type BoundClaims, readBoundClaims } from "./claim-rules.ts";
 import {
   BROWSER_FIELDS,
   BROWSER_VIEW,
@@ -18,6 +18,7 @@ import {
   changeBrowserLogin,
   type RoleBrowser,
 } from "./oidc/browser-role.ts";
+import type { Leeways } from "./validity-times.ts";
 
 export interface JwtRole extends RoleBrowser {
   readonly boundAudiences: readonly string[];

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isPlatformPath, listTarget } from "../../../gateway/headers.ts";
+import { isPlatformPath } from "../../../gateway/headers.ts";
+import { listTarget } from "../../../gateway/list-method.ts";
 
 describe("listTarget", () => {
   it.each([

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Leeways, validityProblem } from "../../../../src/methods/jwt/claim-rules.ts";
+import { type Leeways, validityProblem } from "../../../../src/methods/jwt/validity-times.ts";
 
 const NOW = 1_795_000_000;
 const DEFAULT: Leeways = { expiration: 0, notBefore: 0, clockSkew: 0 };
