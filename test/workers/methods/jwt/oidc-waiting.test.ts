@@ -117,6 +117,18 @@ describe("a login on any device", () => {
     expect((await mount.begin()).status).toBe(503);
   });
 
+  it("ends after half an hour, and its client asks once a minute, if the provider says more", async () => {
+    const mount = await onDevice("device-for-ever");
+    const device = { device_code: "d", user_code: "u", verification_uri: `${PROVIDER}/activate` };
+    const answer = { ...device, expires_in: 1e9, interval: 3600 };
+    provider.instead = (url) => (url.pathname === "/device" ? Response.json(answer) : undefined);
+    const { data } = await mount.begin();
+    expect(data).toMatchObject({ poll_interval: "60" });
+    later(1_800_000);
+    const poll = await mount.open("oidc/poll", { state: data?.state, client_nonce: "of-the-client" });
+    expect(poll.error).toBe(EXPIRED);
+  });
+
   it("proves at the token endpoint who began it, where the provider wants that", async () => {
     provider.wantsChallenge = true;
     const mount = await onDevice("device-pkce");
