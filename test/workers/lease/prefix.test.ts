@@ -4,6 +4,7 @@ import { ONE_PROCESS } from "../../../src/app/deployments.ts";
 import { prefixJob, walkOfMount } from "../../../src/lease/prefix-revocation.ts";
 import type { WalkJob } from "../../../src/lease/prefix-revocation-job.ts";
 import { AccessorShard } from "../../../src/listing/accessor-shard.ts";
+import { cloudAuthAt } from "../../../src/methods/aws/mount/mount-config.ts";
 import { forgetInstallation } from "../../../src/system/installation.ts";
 import { NO_ORIGIN } from "../../../src/system/revocation-origin.ts";
 import { System } from "../../../src/system/system.ts";
@@ -405,6 +406,12 @@ describe("disabling a mount", () => {
     expect(await tables()).not.toEqual([]);
     // Long before the end of the walk, which waits until every isolate knows the watermark.
     await stepWalk(walkOfMount(bindings, mount.uuid));
+    expect(await tables()).toEqual([]);
+    // What a request in flight writes goes with the end of the walk.
+    await cloudAuthAt(bindings, mount).writeIdentity({});
+    expect(await tables()).not.toEqual([]);
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 3_600_000 });
+    for (let i = 0; i < 6; i++) await stepWalk(walkOfMount(bindings, mount.uuid));
     held.end();
     expect(await tables()).toEqual([]);
   });
