@@ -52,4 +52,13 @@ describe("what a button of the console needs", () => {
     expect(asked).toEqual([["a", "b"], ["c"]]);
     expect([capabilities.of("b"), capabilities.of("d")]).toEqual([["read"], undefined]);
   });
+
+  it("stays unknown after a refused question, which is asked again", async () => {
+    const answers = [null, { a: ["read"] }];
+    const capabilities = new Capabilities(async () => answers.shift() ?? null);
+    for (const known of [undefined, ["read"]]) {
+      await capabilities.ask(["a"]);
+      expect(capabilities.of("a")).toEqual(known);
+    }
+  });
 });

@@ -65,7 +65,7 @@ describe("the receipt of a revocation", () => {
       unknown: 1,
       alive,
       unrevoked_leases: {
-        ...{ waiting: 1, failing: 1, more: false },
+        ...{ waiting: 1, failing: 1, more: next !== "" },
         failures: [{ lease_id: `db/${next}`, accessor: "a", error: "no", next_attempt: null }],
       },
       next,
@@ -76,6 +76,7 @@ describe("the receipt of a revocation", () => {
     );
     expect(whole).toMatchObject({ value: { checked: 8, ended: 5, unknown: 2, alive: ["a1"], next: "" } });
     expect(whole).toMatchObject({ value: { unrevoked_leases: { waiting: 2, failing: 2, failures: { length: 2 } } } });
+    expect(whole).toMatchObject({ value: { unrevoked_leases: { more: true } } });
   });
 
   it("asks no more when the page is left, and is none when a page fails", async () => {

@@ -145,6 +145,13 @@ describe("the filter of the tokens page", () => {
     ];
     expect(meant.map((selection) => isMeant(selection, token))).toEqual([true, true, true, true]);
     expect(spared.map((selection) => isMeant(selection, token))).toEqual([false, false, false, false]);
+    const endless = consoleToken({ expires: null });
+    const ends = ["ends_before", "ends_after"].map((name) => ({ [name]: "2100-01-01T00:00:00Z" }));
+    expect([...ends, { never_ends: true }].map((selection) => isMeant(selection, endless))).toEqual([
+      false,
+      true,
+      true,
+    ]);
   });
 
   it("takes from the address what the inventory knows, and nothing else", () => {
