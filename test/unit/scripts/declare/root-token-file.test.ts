@@ -1,0 +1,41 @@
+import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { openRootTokenFile } from "../../../../scripts/declare/root-token-file.ts";
+
+let directory: string;
+
+beforeAll(() => {
+  directory = mkdtempSync(join(tmpdir(), "grove-root-token-"));
+});
+
+afterAll(() => rmSync(directory, { recursive: true }));
+
+it("a root token is written into a new file, or an empty one, for this user alone", () => {
+  const path = join(directory, "new");
+  for (const token of ["", "s.one"]) {
+    const file = openRootTokenFile(path);
+    if (token !== "" && file.ok) expect(file.value.write(token)).toEqual({ ok: true, value: undefined });
+    if (file.ok) file.value.close();
+    expect(file.ok).toBe(true);
+  }
+  expect([readFileSync(path, "utf8"), statSync(path).mode & 0o777]).toEqual(["s.one\n", 0o600]);
+});
+
+it.each<[string, (path: string) => void]>([
+  ["has something in it", (path) => writeFileSync(path, "kept", { mode: 0o600 })],
+  ["others may read", (path) => writeFileSync(path, "", { mode: 0o640 })],
+  [
+    "leads elsewhere",
+    (path) => {
+      writeFileSync(`${path}-target`, "", { mode: 0o600 });
+      symlinkSync(`${path}-target`, path);
+    },
+  ],
+])("a root token is not written into a file that %s", (what, make) => {
+  const path = join(directory, what.replaceAll(" ", "-"));
+  make(path);
+  if (what === "others may read") chmodSync(path, 0o640);
+  expect(openRootTokenFile(path).ok).toBe(false);
+});
