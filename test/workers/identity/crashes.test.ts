@@ -385,6 +385,18 @@ describe("what the directory decides while the home of an entity does not answer
     expect(await policies(id)).toEqual([]);
   });
 
+  it("arrives with the one before it, which was on its way", async () => {
+    const id = await entity();
+    const groupWith = async (policies: string) => (await post("group", { policies })).body.data.id;
+    const [first, second] = [await groupWith("f"), await groupWith("s")];
+    atNth(EntityShard, "putDirectoryEntries", 1, async (proceed) => {
+      await setMembers(second, [id]);
+      return proceed();
+    });
+    await post(`group/id/${first}`, { member_entity_ids: [id] });
+    expect(await policies(id)).toEqual(["f", "s"]);
+  });
+
   it("is tried again and again by the alarm", async () => {
     vi.spyOn(console, "error").mockReturnValue(undefined);
     const id = await entity();

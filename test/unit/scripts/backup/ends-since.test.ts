@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { endsSince } from "../../../../scripts/backup/api/ends-since.ts";
+import type { Manifest } from "../../../../scripts/backup/api/manifest.ts";
 import { GroveClient } from "../../../../scripts/grove/client.ts";
 
 const at = (hour: number) => `2026-11-22T${String(hour).padStart(2, "0")}:00:00Z`;
@@ -15,10 +16,11 @@ function end(accessor: string, hour: number, how: string, more: Readonly<Record<
 }
 
 /** A backup that was made from 04:00 to 05:00. */
-const MANIFEST = {
-  ...{ format: 1, run: "r", parts: 0, started_at: at(4), finished_at: at(5), release: "1.0.0", cluster_id: "c" },
+const MANIFEST: Manifest = {
+  format: 1,
+  ...{ run: "r", parts: 0, started_at: at(4), finished_at: at(5), release: "1.0.0", cluster_id: "c" },
   ...{ seal_key_version: 1, key_ring: "", seal: "", files: [] },
-} as const;
+};
 
 /** The accessors of the tokens that a restore at 12:00 brings back, by what the server lists: the last end first. */
 async function broughtBack(ends: readonly ReturnType<typeof end>[], clusterId = "c") {
