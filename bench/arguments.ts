@@ -57,16 +57,15 @@ export interface BenchCommand {
   readonly against: RunningServer | null;
   /** The same server with an audit device. */
   readonly audited: RunningServer | null;
-  /** A checkout of an earlier commit. Undefined: none. */
+  /** A checkout of an earlier commit; undefined for none. */
   readonly before: string | undefined;
-  /** Parent directory for the servers' data. Undefined: the system's temporary directory. */
+  /** Parent directory for the servers' data; undefined for the system's temporary directory. */
   readonly directory: string | undefined;
   readonly write: boolean;
   /** The options that affect the figures, for the report. */
   readonly options: string;
 }
 
-/** Parses the command line. */
 export function parseBenchArguments(argv: readonly string[]): Result<BenchCommand, NotRun> {
   const flags = readWords(argv, {
     only: { type: "string", default: CASES.join(",") },

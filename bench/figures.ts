@@ -34,7 +34,7 @@ export function readFigures(): Record<string, StoredFigures> {
 
 /**
  * Renders the stored figures by case. The variants of a case are in one text, in numeric order. Conditions that several
- * cases share are in the first of them; the others name it.
+ * cases share are printed for the first case only; the others refer to it.
  */
 export function renderFigures(all: Readonly<Record<string, StoredFigures>>): Record<string, string> {
   const parts: Record<string, string> = {};

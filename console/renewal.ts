@@ -1,30 +1,29 @@
 import type { Self } from "../client/answers.d.ts";
 
-/** The time for which the token of a session is valid, from the sign-in or its last renewal on. */
+/** The validity of a session's token since the sign-in or the last renewal, by the clock of this machine (ms). */
 export interface Lifetime {
   readonly begins: number;
-  /** Null: it never ends. By the clock of this machine, like `begins` (ms). */
+  /** null: it never ends. */
   readonly ends: number | null;
-  /** False: no renewal moves the end. */
+  /** False when a renewal does not move the end. */
   readonly canRenew: boolean;
 }
 
-/** A renewal that moves the end by less than this part of the time that has passed has met the maximum TTL. */
+/** The maximum TTL is reached when a renewal moves the end by less than this part of the time since the last renewal. */
 const WORTHWHILE = 0.2;
-/** Part of a lifetime within which a renewal moves the end too little to tell. */
+/** Within this part of a lifetime, a renewal moves the end too little to show that. */
 const SOON = 0.1;
-/** At most so long before its end a session says that it ends (ms); for short ones a third of the lifetime. */
+/** A session announces its end this long before (ms), or a third of the lifetime before if that is shorter. */
 const ENDING_MS = 300_000;
 
-/** The lifetime of a token that was looked up. The server says how much time is left, so a wrong clock here does no harm. */
+/** The lifetime of a token by its remaining seconds, so that a wrong clock of this machine does no harm. */
 export function lifetimeOf({ expire_time: end, ttl, renewable = false }: Self, now: number): Lifetime {
   return { begins: now, ends: end === null ? null : now + ttl * 1000, canRenew: renewable };
 }
 
 /**
  * The lifetime after a renewal. `canRenew` is false once the maximum TTL bounds the end. A renewal soon after the last one
- * does not show that: then `canRenew` stays, and so does `begins`, so that a later renewal is compared with the whole
- * time.
+ * can't show that, so it leaves `canRenew` and `begins` as they are, and a later renewal is compared over the whole time.
  */
 export function renewedLifetime(before: Lifetime, self: Self, now: number): Lifetime {
   const lifetime = lifetimeOf(self, now);
@@ -39,7 +38,7 @@ export function renewedLifetime(before: Lifetime, self: Self, now: number): Life
   };
 }
 
-/** True from half of the lifetime on: a page in use renews then, well before two thirds of it. */
+/** True in the second half of the lifetime. A page in use then renews the token, well before two thirds of it. */
 export function isDue({ begins, ends, canRenew }: Lifetime, now: number): boolean {
   return canRenew && ends !== null && now >= begins + (ends - begins) / 2;
 }

@@ -6,9 +6,9 @@ export interface Problem {
   /** 0 when no answer came. */
   readonly status: number;
   readonly messages: readonly string[];
-  /** As in the audit log; "" when the server did not say. */
+  /** The id of the request in the audit log; "" when the server did not send one. */
   readonly requestId: string;
-  /** Asks why the policies refused it; null when they did not, or the question is refused. */
+  /** Asks why the policies refused the call; null when they did not, or when the token may not ask. */
   readonly explain?: () => Promise<Refusal | null>;
 }
 
@@ -18,7 +18,7 @@ export interface Refusal {
   readonly message: string;
   readonly operation: string;
   readonly path: string;
-  /** A policy that would allow it; null when no additional policy can. */
+  /** A policy that would allow the request; null when no additional policy can. */
   readonly hcl: string | null;
 }
 

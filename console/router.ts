@@ -15,7 +15,8 @@ let visits = 0;
 
 function currentPlace(): Place {
   const { pathname, search } = window.location;
-  // Somebody typed it: the browser has it, and at least no page, link or copy of the address repeats it.
+  // The user typed a URL with a token. The browser's history may keep it, but no page, link or copy of the URL repeats
+  // it.
   if (hasToken(pathname + search)) {
     window.history.replaceState(null, "", BASE);
     return { path: "", query: new URLSearchParams(), visit: visits };
@@ -27,7 +28,7 @@ function currentPlace(): Place {
   };
 }
 
-/** Goes to a page of the console, unless a token would get into the address. */
+/** Goes to a page of the console, unless its URL would contain a token. */
 export function go(address: string, how: "push" | "replace" = "push"): void {
   if (hasToken(address)) return;
   const here = window.location.pathname + window.location.search;
@@ -37,16 +38,16 @@ export function go(address: string, how: "push" | "replace" = "push"): void {
   for (const listener of listeners) listener();
 }
 
-/** Puts the focus at the content of a new page, and shows the page from its top, which stands above the content. */
+/** Moves the focus to the content of a new page, and scrolls to the top. */
 export function beginAtTop(): void {
   document.getElementById("main")?.focus({ preventScroll: true });
   window.scrollTo(0, 0);
 }
 
-/** The place, kept up to date. Links to pages of the console are followed without loading it again. */
+/** The current place. Follows links to pages of the console without loading the console again. */
 export function usePlace(): Place {
   const [place, setPlace] = useState(currentPlace);
-  // Before the first paint: an earlier click on a link would reload the page and lose the token.
+  // Before the first paint: a click on a link before that would reload the page and lose the token.
   useLayoutEffect(() => {
     const update = (): void => setPlace(currentPlace());
     const follow = (event: MouseEvent): void => {

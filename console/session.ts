@@ -25,21 +25,21 @@ export interface Session {
   readonly capabilities: Capabilities;
   readonly entityNames: Names;
   readonly tokenNames: Names;
-  /** Who is signed in: the entity's name, or that of the token. */
+  /** The display name of the user: the entity's name, or the token's. */
   readonly name: string;
-  /** Id of the entity, or the accessor without one. A sign-in by the same owner keeps the page. */
+  /** Id of the entity, or the token's accessor. After a new sign-in with the same owner the page stays. */
   readonly owner: string;
   /** True for a token that the sign-in created: no other client has it, and signing out revokes it. */
   readonly isOwn: boolean;
   readonly lifetime: Lifetime;
   renew(): Promise<Answer<void>>;
-  /** A new token for this page. */
+  /** Replaces the token of this session. */
   signInAgain(credential: Credential): Promise<Answer<void>>;
-  /** With `revoke`, the session of a token that was pasted stays when the revocation fails. */
+  /** With `revoke`, the session of a pasted token continues if the revocation fails. */
   signOut(options: { readonly revoke: boolean }): Promise<Answer<void>>;
 }
 
-/** Paths whose capabilities decide which pages are shown as refused. */
+/** Paths whose capabilities decide which pages the navigation shows as refused. */
 export const ASKED_PATHS = {
   tokens: "sys/tokens",
   summary: "sys/tokens/summary",
@@ -63,7 +63,7 @@ export const ASKED_PATHS = {
   rotate: "sys/rotate",
 } as const;
 
-/** What is known of the signed-in token. */
+/** The known facts about the signed-in token. */
 type Known = Pick<Session, "self" | "capabilities" | "name" | "owner" | "isOwn" | "lifetime"> & {
   readonly token: string;
 };
@@ -83,7 +83,7 @@ async function lookUp({ token, isOwn }: GivenToken): Promise<Answer<Known>> {
   });
   const asked = Object.values(ASKED_PATHS);
   const entityPath = `identity/entity/id/${pathOf(entityId)}`;
-  // A refused question leaves the capabilities unknown; each page then shows the server's refusals.
+  // If this request is refused, the capabilities are unknown, and each page shows the server's refusals.
   await capabilities.ask([...asked, ...(entityId === "" ? [] : [entityPath])]);
   const useless = uselessTeamToken(
     self.value,
@@ -105,11 +105,11 @@ export interface SessionState {
   signIn(credential: Credential): Promise<Answer<void>>;
 }
 
-/** The state of the session. Its token is in the memory of the page and nowhere else. */
+/** The state of the session. Its token is only in the memory of the page. */
 export function useSessionState(): SessionState {
   const [known, setKnown] = useState<Known | null>(null);
   const [ended, setEnded] = useState("");
-  /** The token of the current session; "" without one. An answer to an older token changes nothing. */
+  /** The token of the current session; "" without one. Answers for an older token are ignored. */
   const current = useRef("");
   const checking = useRef("");
   const token = known?.token ?? "";
@@ -134,7 +134,7 @@ export function useSessionState(): SessionState {
   }, [token, forget]);
   const api = useMemo(() => new Api(token, onRefused), [token, onRefused]);
   const names = useMemo(() => {
-    // What may not be read stays without a name: it does not make the session look up its token.
+    // A separate `Api`: a refused read of a name must not make the session look up its token.
     const quiet = new Api(token);
     return { entityNames: readEntityNames(quiet), tokenNames: readTokenNames(quiet) };
   }, [token]);
@@ -160,7 +160,7 @@ export function useSessionState(): SessionState {
     return done(undefined);
   };
 
-  /** Changes what is known of the token, unless another one is signed in meanwhile. */
+  /** Changes the known facts, unless another token was signed in meanwhile. */
   const update = (change: (before: Known) => Known): void =>
     setKnown((before) => (before?.token === token ? change(before) : before));
 
@@ -200,7 +200,7 @@ export function useSessionState(): SessionState {
   return { session, ended, signIn };
 }
 
-/** What the sign-in page says after a sign-out whose revocation failed. */
+/** The message on the sign-in page after a sign-out whose revocation failed. */
 function notRevoked({ ends }: Lifetime, messages: readonly string[]): string {
   const when = ends === null ? "never ends" : `ends ${relative(new Date(ends).toISOString(), Date.now())}`;
   return `You are signed out, but your token could not be revoked and ${when}. ${messages.join(" ")}`;
@@ -208,7 +208,7 @@ function notRevoked({ ends }: Lifetime, messages: readonly string[]): string {
 
 export const SessionContext = createContext<Session | null>(null);
 
-/** The session of a page; pages are shown only to somebody who is signed in. */
+/** The current session. @throws outside a session: pages are rendered only within one */
 export function useSession(): Session {
   const session = useContext(SessionContext);
   if (!session) throw new Error("a page outside of a session");
@@ -220,7 +220,7 @@ export function mayDo({ capabilities }: Session, ...needs: Needs): boolean {
   return missingOf(needs, capabilities.of(needs[0])).length === 0;
 }
 
-/** Why the policies refuse an action; "" when they allow it, when that is unknown, and without needs. */
+/** Why the policies refuse an action; "" when they allow it, when that is unknown, or without `needs`. */
 export function useRefusal(needs: Needs | null): string {
   const { capabilities } = useSession();
   const [, draw] = useState(0);

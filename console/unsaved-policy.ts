@@ -5,13 +5,13 @@ export interface Unsaved {
   readonly version: number;
 }
 
-/** Prefix of the policy's name, which is "" for a new policy. */
+/** Prefix of the storage keys, followed by the policy's name ("" for a new policy). */
 const KEY = "grove-policy:";
 
 /** Key of the owner of the texts. Keys of policies have a colon instead of the second dash. */
 const OWNER = "grove-policy-owner";
 
-/** The text that this tab keeps over navigation, a reload and the end of a session; null without one. */
+/** The text that this tab keeps across navigation, reloads and the end of a session; null without one. */
 export function readUnsaved(name: string): Unsaved | null {
   try {
     const kept: unknown = JSON.parse(window.sessionStorage.getItem(KEY + name) ?? "null");
@@ -23,12 +23,11 @@ export function readUnsaved(name: string): Unsaved | null {
   }
 }
 
-/** Keeps what was typed. */
 export function keepUnsaved(name: string, unsaved: Unsaved): void {
   try {
     window.sessionStorage.setItem(KEY + name, JSON.stringify(unsaved));
   } catch {
-    // The storage of the tab is full: the page still has the text.
+    // The tab's storage is full. The page still has the text.
   }
 }
 
@@ -37,20 +36,20 @@ export function dropUnsaved(name: string): void {
 }
 
 /**
- * Deletes the texts of another user, because the new user of the tab may not be allowed to read that policy.
+ * Deletes the texts of another user, because the new user may not have the right to read these policies.
  *
- * @param owner the entity of the token that signs in, or its accessor where it has none
+ * @param owner the entity of the token that signs in; without one, its accessor
  */
 export function keepUnsavedOf(owner: string): void {
   if (window.sessionStorage.getItem(OWNER) !== owner) dropAllUnsaved();
   try {
     window.sessionStorage.setItem(OWNER, owner);
   } catch {
-    // Without an owner the texts are forgotten at the next sign-in.
+    // Without a stored owner the texts are deleted at the next sign-in.
   }
 }
 
-/** Forgets the texts of all policies, when the user signs out. */
+/** Deletes all texts, at sign-out. */
 export function dropAllUnsaved(): void {
   window.sessionStorage.removeItem(OWNER);
   for (const key of Object.keys(window.sessionStorage)) {

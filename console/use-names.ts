@@ -2,7 +2,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import type { Names } from "./entity-names.ts";
 import { useSession } from "./session.ts";
 
-/** The names of these, by id, as they are known; those that can't be read are not in it. */
+/** The known names by id. Ids whose names can't be read are absent. */
 function useNames(names: Names, ids: readonly string[]): ReadonlyMap<string, string> {
   const [drawn, draw] = useState(0);
   const key = ids.join();
@@ -22,10 +22,10 @@ function useNames(names: Names, ids: readonly string[]): ReadonlyMap<string, str
   }, [names, key, drawn]);
 }
 
-/** The names of entities by their ids, read in one call for all that the page asks about. */
+/** The names of entities by their ids. The ids of all components are read in one request. */
 export const useEntityNames = (ids: readonly string[]): ReadonlyMap<string, string> =>
   useNames(useSession().entityNames, ids);
 
-/** The name of a token; "" when it is not known. */
+/** The name of a token; "" when not known. */
 export const useTokenName = (accessor: string): string =>
   useNames(useSession().tokenNames, accessor === "" ? [] : [accessor]).get(accessor) ?? "";

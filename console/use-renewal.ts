@@ -3,7 +3,7 @@ import { isDue, type Lifetime } from "./renewal.ts";
 
 /** Shortest time between two attempts to renew (ms). */
 const RETRY_MS = 30_000;
-/** Events that count as use of the page. */
+/** Events that count as a use of the page. */
 const USES = ["pointerdown", "keydown", "scroll"] as const;
 
 /** Renews the session at a use of the page, once half of its lifetime has passed. Without a use the session ends. */

@@ -8,16 +8,18 @@ import { percentile } from "../statistics.ts";
 
 /** Delay of each answer of the bucket (ms). */
 const BUCKET_MS = 5;
-/** After this time the background work of an operation (lists, snapshots, the deletion of logs) is complete (ms). */
+/** Time after which the background work of an operation (lists, snapshots, the deletion of logs) is complete (ms). */
 const FOLLOWS_MS = 12_000;
-/** Parents of the children, each in a tree of its own. */
+/** Number of parents of the children. Each parent is in its own tree. */
 const PARENTS = 16;
-/** Tokens of a tree that is revoked as a whole. */
+/** Number of tokens in a tree that is revoked as a whole. */
 const SUBTREE = 31;
-/** Number of such revocations. */
+/** Number of revocations of whole trees. */
 const SUBTREES = 30;
 const MANY_CLIENTS = 16;
-/** Orphans that are made before anything is measured: after that, each shard of the lists has its objects. */
+/**
+ * Number of orphans that are created before the measurement, so that each shard of the lists has created its objects.
+ */
 const WARM_UP = 200;
 
 const CREATION = { ttl: "1h", policies: ["default"] };
@@ -27,15 +29,15 @@ interface Operation {
   readonly name: string;
   /** Number of operations, one after the other and with {@link MANY_CLIENTS}. */
   readonly times: readonly [number, number];
-  /** Makes the tokens that so many operations use up. */
+  /** Creates the tokens that this number of operations uses up. */
   readonly prepare?: (count: number) => Promise<void>;
   readonly run: (at: Client) => Promise<unknown>;
 }
 
 /**
  * Measures three nodes on this machine, whose bucket answers in 5 ms: the time of an operation, and its requests to the
- * bucket, with those of its background work. Requests for the leases of nodes are not counted. Each request goes to the
- * next node.
+ * bucket, including its background work. Requests for the leases of nodes are not counted. The nodes receive the
+ * requests in turn.
  */
 export async function measureCluster(bench: Bench): Promise<CaseFigures> {
   const rows: Row[] = [];
@@ -92,7 +94,7 @@ async function measureNodes(cluster: Nodes): Promise<Row[]> {
   return rows;
 }
 
-/** @param count number of operations. @param clients number of them at the same time. */
+/** @param count number of operations. @param clients number of concurrent operations. */
 async function measureOperation(
   { bucket, nodes }: Nodes,
   { prepare, run }: Operation,
@@ -129,7 +131,7 @@ async function measureOperation(
   };
 }
 
-/** The requests since `from` that are about objects. The others are about leases of nodes. */
+/** The requests about objects since `from`. All others are about the leases of nodes. */
 function requestsOfObjects(bucket: BucketEmulator, from: number): BucketRequest[] {
   return bucket.requests.slice(from).filter(({ key }) => key.includes("/workerd/v1/do/"));
 }
@@ -150,10 +152,13 @@ async function measureSubtree({ nodes: [root, ...others] }: Nodes): Promise<Row>
   return { "p50 ms": percentile(times, 0.5), "longest ms": times.at(-1) ?? 0 };
 }
 
-/** A bare new object of the platform takes 3 PUT and 2 GET. */
+/** Requests of a new object without data: 3 PUT and 2 GET. */
 const BARE_OBJECT = 5;
 
-/** The targets of requests are for the service without the audit store. A DELETE costs nothing, at R2 and at S3. */
+/**
+ * The targets for requests apply without the audit store. DELETE requests are not counted, since R2 and S3 do not
+ * charge for them.
+ */
 function targetsOf(rows: readonly Row[], subtrees: readonly Row[]): Target[] {
   const figure = (name: string, clients: number, store: string, column: string): number => {
     const row = rows.find(({ operation, ...of }) => operation === name && of.clients === clients && of.store === store);

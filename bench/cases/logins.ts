@@ -20,7 +20,7 @@ const INSTANCES = 32;
 const SIGNATURES = 600;
 const TOKEN = { token_policies: "default", token_ttl: "1h" };
 
-/** Logins, and the services that these ask, which run until they are stopped. */
+/** The login requests, and the services that the server calls for them, which run until `stop`. */
 export interface Logins {
   readonly kinds: readonly LoginKind[];
   stop(): Promise<void>;
@@ -48,10 +48,10 @@ type Trust = "public CAs" | "any CA";
 const ENDING = { token_ends_with_secret_id: true };
 
 /**
- * Prepares the logins that another server with the same API has, too.
+ * Prepares the logins that another server with the same API also supports.
  *
- * @param trust how the server is told whom to trust as the cluster, which it asks without TLS. Grove takes no CA here, and
- *   the other server takes no cluster without one.
+ * @param trust how the server learns to trust the cluster's API server, which it calls without TLS. Grove accepts no CA
+ *   without TLS, and the other server requires one.
  */
 export async function commonLogins(root: Client, trust: Trust): Promise<Logins> {
   const cluster = await startCluster();
@@ -108,7 +108,7 @@ async function byServiceAccount(root: Client, { url, jwt }: LocalCluster, trust:
   return [login("kubernetes", { role: "job", jwt })];
 }
 
-/** With one secret-id of any number of uses. */
+/** Logs in with one secret-id that has unlimited uses. */
 async function byAppRole(
   root: Client,
   role: string,

@@ -18,7 +18,7 @@ import { commonLogins, type Logins, loginRequests } from "./logins.ts";
 
 /**
  * The operations and their targets: CPU time per request as a ratio to that of the other server with an audit device,
- * and to that of an earlier commit. A target of Infinity is none.
+ * and to that of an earlier commit. Infinity: no target.
  */
 const RATIOS = [
   ["look-up of one token", { audited: 0.55, before: 0.9 }],
@@ -33,7 +33,7 @@ const RATIOS = [
 type Operation = (typeof RATIOS)[number][0];
 type Requests = readonly LoadRequest[];
 
-/** A server that is measured in turns with Grove. */
+/** A server that is measured alternately with Grove. */
 interface Peer {
   readonly name: "other" | "audited" | "before";
   readonly server: Measured;
@@ -116,10 +116,10 @@ async function measureInTurns(bench: Bench, grove: Measured, inMemory: Measured 
   }
 }
 
-/** How a target names the server that it is relative to. */
+/** The names of the reference servers in the text of a target. */
 const SAID = { audited: "the other server with audit", before: "the earlier commit" } as const;
 
-/** Grove of the earlier commit, on the same kind of disk. */
+/** Starts Grove of the earlier commit, on the same kind of disk. */
 async function startBefore({ before, directory, secrets }: Bench): Promise<ServeProcess | null> {
   if (before === undefined) return null;
   return ServeProcess.start(`${directory}/before`, secrets, { checkout: before });
@@ -166,7 +166,7 @@ function figuresOf(samples: readonly Sample[]): Row {
   };
 }
 
-/** The CPU time of a peer for a request (us), and that of Grove as a ratio to it. */
+/** The CPU time of a peer per request (us), and the ratio of Grove's CPU time to it. */
 function comparedWith({ name }: Peer, samples: readonly Sample[], ofPeer: readonly Sample[]) {
   const peerCpu = ofPeer.map(cpuOf);
   return { name, us: median(peerCpu), ratio: pairedRatio(samples.map(cpuOf), peerCpu) };

@@ -2,13 +2,14 @@ import { EndsOfTokens } from "./ends.ts";
 import { type HistoryEvent, latestEffect, type Receipt, type Use } from "./history.ts";
 
 /**
- * Finds what no correct server can have answered:
- * - a token is accepted after the answer to a revocation of it or of an ancestor, or to a watermark over one of them;
- * - a token is refused although nothing that was asked can have ended it: a write was lost;
+ * Finds answers that no correct server can give:
+ * - a token is accepted after the answer to a revocation of it or of an ancestor, or to a watermark that ends it or an
+ * ancestor;
+ * - a token is refused although no request can have ended it: a write was lost;
  * - a token is accepted after it was refused: it was resurrected;
- * - a token with limited uses is accepted more often, or refused before they can be used up;
+ * - a token with limited uses is accepted more often, or refused before its uses can be used up;
  * - one nonce gives two tokens;
- * - a complete receipt lacks a token that lived in its group, and was listed, when the revocation began.
+ * - a complete receipt lacks a token that was alive in its group, and listed, when the revocation began.
  *
  * @returns a message for each violation
  */
@@ -59,7 +60,7 @@ function extraUses(ends: EndsOfTokens, token: string, uses: readonly Use[]): str
   const earliest = Math.min(Number.POSITIVE_INFINITY, ...ends.of(token).map(({ begin }) => begin));
   const refused = uses.find((use) => use.accepted === false && latestEffect(use) < earliest);
   if (refused === undefined) return [];
-  // Each request that was sent before the refusal can have taken one use, and no more.
+  // Each request that was sent before the refusal can have taken at most one use.
   const taken = uses.filter((use) => use.accepted !== false && use.begin < latestEffect(refused)).length;
   return taken < limit ? [`${token} is refused after ${taken} of ${limit} uses`] : [];
 }
@@ -77,7 +78,7 @@ function missing(ends: EndsOfTokens, history: readonly HistoryEvent[], receipt: 
   return history.flatMap((event) => {
     if (event.kind !== "create" || !event.groups.includes(receipt.group) || listed.has(event.token)) return [];
     if (latestEffect(event) >= receipt.listedUpTo) return [];
-    // A token that something else can have ended by then need not be in the receipt.
+    // If something else can have ended the token by then, it need not be in the receipt.
     const endsBefore = ends.of(event.token).some(({ begin }) => begin < latestEffect(receipt));
     const isUsedUp = event.uses !== null;
     return endsBefore || isUsedUp ? [] : [`the receipt of ${receipt.group} lacks ${event.token}`];

@@ -7,7 +7,10 @@ export interface EndOfToken {
   readonly by: string;
 }
 
-/** Which requests can end a token: those of the token, of its ancestors, and watermarks over any of them. */
+/**
+ * Finds the requests that can end a token: revocations of the token and of its ancestors, and watermarks that end any
+ * of them.
+ */
 export class EndsOfTokens {
   readonly #creations = new Map<string, Creation>();
   readonly #revocations: ReadonlyMap<string, readonly Revocation[]>;
@@ -28,17 +31,20 @@ export class EndsOfTokens {
   /** Every period in which this token can end. */
   of(token: string): EndOfToken[] {
     const ends: EndOfToken[] = [];
-    /** When the ancestor, or a token between it and this one, may have been revoked alone, which detaches this one. */
+    /**
+     * The earliest time at which the ancestor, or a token between it and this token, may have been revoked alone. That
+     * detaches this token.
+     */
     let detachedFrom = Number.POSITIVE_INFINITY;
-    /** True where a revocation without descendants ends this token, too. */
+    /** True when a revocation without descendants also ends this token. */
     let endsAlone = true;
     for (let at: string | null = token; at !== null; ) {
       const creation = this.#creations.get(at);
       if (creation === undefined) break;
-      // Also by a revocation of this ancestor alone: a second one, with everything below, then finds nothing below.
+      // A revocation of this ancestor alone also counts: a later revocation with descendants then finds no descendants.
       if (!endsAlone) detachedFrom = Math.min(detachedFrom, this.#firstAlone(at));
       for (const { begin, end, by } of this.#endsAt(creation, endsAlone)) {
-        // A token that was detached before the ancestor ended lives on, so that end is not certain.
+        // A token that was detached before the ancestor ended stays alive, so this end is not certain.
         ends.push({ begin, end: detachedFrom < end ? Number.POSITIVE_INFINITY : end, by });
       }
       endsAlone = creation.batch;

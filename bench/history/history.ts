@@ -1,17 +1,16 @@
 /**
- * What clients asked of a server and what it answered, with the times of one clock (ms). `end` is null for a request
- * without an answer, or with one that says nothing about its effect (a lost connection, 5xx): it may take effect at any
- * time from `begin` on.
+ * A request and its answer, with times of one clock (ms). `end` is null for a request without an answer, or whose
+ * answer says nothing about its effect (5xx): it may take effect at any time from `begin` on.
  */
 interface Asked {
   readonly begin: number;
   readonly end: number | null;
 }
 
-/** The creation of a token, or a login. Only answered ones are recorded: without an answer the token is unknown. */
+/** The creation of a token, or a login. Only answered requests are recorded: without an answer the token is unknown. */
 export interface Creation extends Asked {
   readonly kind: "create";
-  /** Names the token. Not its text, which is a secret. */
+  /** A name for the token. Its text is a secret and is not recorded. */
   readonly token: string;
   /** The token whose end also ends this one; null for an orphan. */
   readonly parent: string | null;
@@ -34,7 +33,7 @@ export interface Use extends Asked {
   readonly accepted: boolean | null;
 }
 
-/** The revocation of a token: with everything below it, or alone, which makes its children orphans. */
+/** The revocation of a token with its descendants, or alone, which makes its children orphans. */
 export interface Revocation extends Asked {
   readonly kind: "revoke";
   readonly token: string;
@@ -58,7 +57,7 @@ export interface Receipt extends Asked {
 
 export type HistoryEvent = Creation | Use | Revocation | Watermark | Receipt;
 
-/** The end of an answered request; Infinity for one that may take effect at any later time. */
+/** The end of an answered request; Infinity for a request that may take effect at any later time. */
 export function latestEffect({ end }: Asked): number {
   return end ?? Number.POSITIVE_INFINITY;
 }

@@ -2,18 +2,18 @@ import { setTimeout as pause } from "node:timers/promises";
 import { onlyReads } from "../../src/audit/recording-rules.ts";
 import { ask, type Client, type Json, member, type Reply, text } from "../servers/client.ts";
 
-/** After a failure of the store an isolate tries again within a minute. */
+/** After a failure of the store, an isolate retries within a minute. This waits longer (ms). */
 const HELD_BACK_MS = 90_000;
 const POLL_MS = 5_000;
-/** Events of a page of `sys/audit/events`. */
+/** Events in a page of `sys/audit/events`. */
 const PAGE = 1000;
 const BASE = /^(?:v1|api\/v2)\/|\?.*$/g;
-/** Segments of a path that messages name. The others are names, of which there are many. */
+/** Number of segments of a path that messages contain. Later segments are names, of which there are too many. */
 const NAMED_SEGMENTS = 3;
 
 const ID_IN_LINE = /^\{"type":"response".*?"request_id":"([\da-f-]{36})"/;
 
-/** The ids of the requests whose last lines are in the log. */
+/** The ids of the requests whose response lines are in the log. */
 export class AnswerLines {
   readonly #ids = new Set<string>();
 
@@ -27,19 +27,22 @@ export class AnswerLines {
   }
 }
 
-/** The changes that were answered with success. The audit store must have the record of each: its answer waited for it. */
+/**
+ * The changes that were answered with success. Their answers waited for their records, so the audit store must have a
+ * record of each.
+ */
 export class AnsweredChanges {
-  /** What was asked, by the id of the request. */
+  /** Method and path of each request, by the request's id. */
   readonly #asked = new Map<string, string>();
   readonly #withoutId: string[] = [];
-  /** Changes without a record whose lines are in the log. */
+  /** Number of changes without a record whose lines are in the log. */
   onlyInStream = 0;
 
   get size(): number {
     return this.#asked.size;
   }
 
-  /** Notes an answer. Reads, and what was not answered with success, are no changes. */
+  /** Records an answer. Reads and failed requests are not changes. */
   note(method: string, path: string, { status, headers }: Pick<Reply, "status" | "headers">): void {
     const place = path.replaceAll(BASE, "");
     if (method === "GET" || status >= 300 || onlyReads(place)) return;
@@ -50,17 +53,17 @@ export class AnsweredChanges {
   }
 
   /**
-   * Returns a message for each change that has no record, or several.
+   * Returns a message for each change with no record, or with several different ones.
    *
    * @param events all events of the store.
-   * @param stream the log, when faults can cut a node from all objects of the store: then answers do not wait for records,
-   *   which are lost with the node. The log has the line of each.
+   * @param stream the log, when faults can cut a node off from all objects of the store. Answers then do not wait for
+   *   records, and the records are lost with the node, but the log has the line of each change.
    */
   findUnrecorded(events: readonly Json[], stream?: AnswerLines): string[] {
     const records = Map.groupBy(events, (event) => member(event, "request_id"));
     this.onlyInStream = 0;
     const wrong = [...this.#asked].flatMap(([id, asked]) => {
-      // A batch that two shards have taken is there twice: the same record.
+      // A batch that two shards accepted is stored twice, as equal records.
       const different = new Set((records.get(id) ?? []).map((event) => JSON.stringify(event)));
       if (different.size === 1) return [];
       if (different.size === 0 && stream?.has(id)) {
@@ -76,8 +79,8 @@ export class AnsweredChanges {
 }
 
 /**
- * Returns a message for each answered change without its record, see `AnsweredChanges.findUnrecorded`. Waits a while for
- * records that a node holds back after the store has failed.
+ * Returns a message for each answered change without its record, see `AnsweredChanges.findUnrecorded`. Waits for records
+ * that a node holds back after a failure of the store.
  */
 export async function findUnrecorded(
   nodes: readonly [Client, ...Client[]],
@@ -85,7 +88,7 @@ export async function findUnrecorded(
   stream?: AnswerLines,
 ): Promise<string[]> {
   for (const until = performance.now() + HELD_BACK_MS; ; await pause(POLL_MS)) {
-    // A question has the node store what it holds.
+    // A query makes the node store the records that it holds back.
     for (const node of nodes) await ask(node, "POST", "v1/sys/audit/events", { limit: 1 });
     const events = await eventsOf(nodes[0]);
     if (changes.findUnrecorded(events).length === 0) return [];
@@ -93,7 +96,7 @@ export async function findUnrecorded(
   }
 }
 
-/** Reads all changes and logins that the audit store has. */
+/** Reads all changes and logins in the audit store. */
 async function eventsOf(root: Client): Promise<Json[]> {
   const events: Json[] = [];
   for (let after: string | null = ""; after !== null; ) {

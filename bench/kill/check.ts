@@ -66,7 +66,7 @@ export async function findBroken(
   return broken;
 }
 
-/** Asks again while the answer is unexpected: other clients are at work, and a busy server answers 503. */
+/** Repeats the probe while its answer is unexpected: a server that is busy with other clients answers 503. */
 async function probed(root: Client, { kind, id }: Entry): Promise<boolean | undefined> {
   for (let tries = 1; ; tries++) {
     const found = await PROBES[kind](root, id);

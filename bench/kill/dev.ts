@@ -3,11 +3,11 @@ import { newSecrets, ServeProcess, temporaryDirectory } from "../servers/serve.t
 import { Clients } from "./clients/clients.ts";
 import { type HistoryRun, reportHistory } from "./clients/report.ts";
 
-/** Least time between a start and a kill, and the most that is added (ms). */
+/** Shortest time between a start and a kill, and the longest random addition (ms). */
 const LEAST_CALM_MS = 4_000;
 const MAX_MORE_MS = 6_000;
 
-/** Kills `npm run dev` with all its processes again and again, and checks the history. @returns the exit code */
+/** Repeatedly kills `npm run dev` with all its processes, and checks the history. @returns the exit code */
 export async function killDev({ rounds, minutes, directory, choices, say }: HistoryRun): Promise<number> {
   const data = temporaryDirectory("dev", directory);
   const secrets = newSecrets();

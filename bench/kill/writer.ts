@@ -20,8 +20,8 @@ export interface WriterTokens {
   readonly renewed: string;
 }
 
-/** Options of a request, with its token. Absent: the root token. */
 interface RequestOptions extends SendOptions {
+  /** Default: the root token. */
   readonly token?: string;
 }
 

@@ -8,11 +8,11 @@ import { backUp } from "./backups.ts";
 import { type Checks, must } from "./check.ts";
 import { Subject } from "./subject.ts";
 
-/** Rows that the storage of a restored object has, see src/storage/stored-object.ts. */
+/** The table that marks the storage of a restored object, see src/storage/stored-object.ts. */
 const ORIGIN =
   "CREATE TABLE IF NOT EXISTS origin (one INTEGER PRIMARY KEY CHECK (one = 1), id TEXT NOT NULL, next_page INTEGER)";
 
-/** Attacks by someone who writes what Grove itself writes without a seal, and has Grove go by it. */
+/** Attacks by someone who writes rows that Grove itself writes without a seal. */
 export const FORGED_STORAGE: Checks = {
   async "3.1 rows of one mount in the object of another"(subject) {
     const loginOfDev = await mountWithKey(subject, "dev");
@@ -40,7 +40,7 @@ export const FORGED_STORAGE: Checks = {
       await fresh.call("GET", "sys/health", { token: "" });
       await fresh.whileStopped((open) => {
         const system = open("System", "system");
-        // A table of a later step of the schema would make every start of the object fail.
+        // A table of a later migration would make every start of the object fail.
         const first = schema.filter((statement) => !statement.includes("custom_id_hashes"));
         for (const statement of first) system.exec(statement.replace("CREATE TABLE", "CREATE TABLE IF NOT EXISTS"));
         system.exec("INSERT OR IGNORE INTO installation (id, cluster_id, longest_ttl) VALUES (1, 'planted', 0)");
@@ -133,7 +133,7 @@ export const FORGED_STORAGE: Checks = {
   },
 };
 
-/** Runs `work` with a server that has the given seal key, or a new one, and was never initialized. */
+/** Runs `work` with a server that was never initialized, with the given secrets or new ones. */
 async function withServer<T>(work: (fresh: Subject) => Promise<T>, secrets = newSecrets()): Promise<T> {
   const fresh = await Subject.start({ ...secrets, GROVE_DEV_ROOT_TOKEN: "" });
   try {
@@ -143,7 +143,9 @@ async function withServer<T>(work: (fresh: Subject) => Promise<T>, secrets = new
   }
 }
 
-/** Makes a mount with a key of its own. Returns a login with that key, at any mount, that expects a status. */
+/**
+ * Mounts a method with its own key. Returns a function that logs in with that key at any mount, and expects a status.
+ */
 async function mountWithKey(subject: Subject, mount: string) {
   const issuer = await newIssuer("RS256");
   await subject.call("POST", `sys/auth/${mount}`, { body: { type: "jwt" } });
@@ -168,7 +170,7 @@ function moveRows(from: DatabaseSync, to: DatabaseSync, table: string): void {
   }
 }
 
-/** The statements that made the tables of a database. Those of the runtime have an underscore before their names. */
+/** The statements that created the tables of a database. Tables of the runtime begin with an underscore. */
 function tablesOf(database: DatabaseSync): string[] {
   const query =
     "SELECT sql FROM sqlite_master WHERE type = 'table' AND substr(name, 1, 1) <> '_' AND name NOT LIKE 'sqlite%'";
@@ -178,7 +180,7 @@ function tablesOf(database: DatabaseSync): string[] {
     .map(({ sql }) => String(sql));
 }
 
-/** Plants a policy "default" that administers, without a seal. Its text shows nothing of it. */
+/** Plants an unsealed policy "default" with rights of an administrator, which its text does not show. */
 function plantPolicy(system: DatabaseSync): void {
   const rules = [{ path: "sys/auth", segments: ["sys", "auth"], isPrefix: false, capabilities: ["read", "sudo"] }];
   system

@@ -3,7 +3,7 @@ import { text, texts } from "../servers/client.ts";
 import { type Checks, must } from "./check.ts";
 import type { Subject } from "./subject.ts";
 
-/** Attacks by a client whose issuer lets it choose its subject, its groups and claims. */
+/** Attacks by a client whose issuer lets it choose its subject, groups and claims. */
 export const JWT_NAMES: Checks = {
   async "3.5 a JWT sent without the name of its field"(subject) {
     const signed = await mount(subject, "pasted", {});

@@ -11,8 +11,8 @@ import { Subject } from "./subject.ts";
 import { UNREAD_ANSWERS } from "./unread-answers.ts";
 
 /**
- * Starts a server as `npm run serve` does, and repeats the attacks that security reviews found to succeed once.
- * Prints the result of each. The exit code is 1 if an attack succeeds.
+ * Starts a server like `npm run serve`, and repeats attacks that once succeeded in security reviews. Prints the result
+ * of each. The exit code is 1 if an attack succeeds.
  */
 const subject = await Subject.start();
 let broken = 0;

@@ -115,7 +115,7 @@ export const SECOND_REVIEW: Checks = {
   async "2 guesses that generate a root token"(subject) {
     const statuses = await repeated(12, (guess) => {
       const path = guess % 2 === 0 ? "sys/generate-root/attempt" : "sys/generate-root-token/attempt";
-      // Not an address of the slow readers: their places are free again after half a minute.
+      // Not an address of the slow readers, whose connections are only freed after half a minute.
       return subject.call("GET", path, { token: `guess-${guess}`, from: "127.0.0.8" });
     });
     const isRefused = statuses.every((status, at) => status === (at < 10 ? 403 : 429));

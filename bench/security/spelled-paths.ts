@@ -1,11 +1,11 @@
 import { type Checks, must, tokenWith } from "./check.ts";
 
-/** Longest time for an answer (ms) while a path that has many spellings is judged. */
+/** Longest time for an answer about a path with many spellings (ms). */
 const PROMPT_MS = 4_000;
 
 const ALL = '["create", "read", "update", "delete", "list", "sudo"]';
 
-/** Attacks with the ways in which one path can be written. */
+/** Attacks with different spellings of one path. */
 export const SPELLED_PATHS: Checks = {
   async "a denied name in another case"(subject) {
     await subject.call("POST", "sys/auth/cased", { body: { type: "jwt" } });
@@ -37,7 +37,7 @@ export const SPELLED_PATHS: Checks = {
     return "403 with and without the slash";
   },
 
-  // The last one: a server that fails here serves nobody for a while.
+  // This attack is last: if it succeeds, the server answers nobody for a while.
   async "3.3 a path of many words that have two spellings"(subject) {
     const token = await tokenWith(subject, "one-deny", 'path "elsewhere" { capabilities = ["deny"] }');
     const path = `auth/${"identity-accesslist/".repeat(40)}x`;

@@ -8,23 +8,25 @@ const ATTACKERS = Array.from({ length: 40 }, (_, at) => `127.0.2.${at + 1}`);
 const CONNECTIONS_OF_EACH = 8;
 const REQUEST = "GET /v1/sys/internal/specs/openapi HTTP/1.1\r\nHost: grove\r\n\r\n";
 const PIPELINED = 40;
-/** Longer than the gateway keeps an unread answer of this size, so that connections are cut and opened again (ms). */
+/**
+ * Duration of the attack (ms): longer than the gateway keeps an unread answer of this size, so that it cuts connections.
+ */
 const ATTACK_MS = 100_000;
-/** Time between two requests of the other clients (ms). */
+/** Interval of the other clients' requests (ms). */
 const BETWEEN_MS = 250;
-/** Measured requests without the attack. */
+/** Number of requests that are measured without the attack. */
 const QUIET_REQUESTS = 80;
 /** Limit of the other clients' latency on an idle machine (ms). One request in a hundred may exceed it. */
 const LIMIT_MS = 100;
 /** Limit on a busy machine, as a ratio to the latency without the attack. */
 const LIMIT_FACTOR = 10;
 
-/** Attacks by clients that request much and read nothing. */
+/** Attacks by clients that send many requests and read no answers. */
 export const UNREAD_ANSWERS: Checks = { "3.4 forty addresses that read no answer": unreadAnswers };
 
 /**
- * Forty addresses request a large document on eight connections each, read nothing, and open again what is cut.
- * Meanwhile clients of other addresses, each a new one, request `sys/health`.
+ * Forty addresses request a large document on eight connections each, read nothing, and reconnect when they are cut off.
+ * Meanwhile, other clients request `sys/health`, each from a new address.
  *
  * @returns the latencies of the other clients
  */
@@ -43,7 +45,7 @@ async function unreadAnswers(subject: Subject): Promise<string> {
   }
 }
 
-/** Sends requests one after the other, each from another address, while `goesOn` returns true. Latencies in ms, sorted. */
+/** Sends sequential requests, each from another address, while `goesOn` returns true. Returns sorted latencies (ms). */
 async function latencies(subject: Subject, goesOn: (count: number) => boolean): Promise<Float64Array> {
   const times: number[] = [];
   while (goesOn(times.length)) {
@@ -63,7 +65,7 @@ function describe(times: Float64Array): string {
 
 /** The connections of the attackers. */
 class Attack {
-  /** Connections that were opened, those after a cut included. */
+  /** Number of opened connections, including reconnections. */
   opened = 0;
   readonly #port: number;
   readonly #sockets = new Set<Socket>();
@@ -73,7 +75,7 @@ class Attack {
   constructor(port: number) {
     this.#port = port;
     for (const address of ATTACKERS) for (let n = 0; n < CONNECTIONS_OF_EACH; n++) this.#open(address);
-    // A client that does not read learns that its connection was cut when it writes.
+    // A client that does not read notices that its connection was cut when it writes.
     this.#writing = setInterval(() => {
       for (const socket of this.#sockets) socket.write(REQUEST);
     }, 1_000);

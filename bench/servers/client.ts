@@ -33,7 +33,7 @@ export interface SendOptions {
   readonly timeoutMs?: number;
 }
 
-/** A node of a cluster is back after less than as many seconds. */
+/** Most attempts. A killed node of a cluster is back within this many seconds. */
 const MAX_TRIES = 60;
 
 /** Base path of the teams API. All other endpoints are below `v1/`. */
@@ -75,7 +75,7 @@ export function send(
   });
 }
 
-/** Sends a request, again each second while the server is busy or starts: 503. Then that is the answer. */
+/** Sends a request, and repeats it each second while the server answers 503. Returns the last answer. */
 export async function sendUntilServed(client: Client, method: string, path: string, body?: unknown): Promise<Reply> {
   for (let tries = 1; ; tries++) {
     const reply = await send(client, method, path, body);

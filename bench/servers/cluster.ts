@@ -2,11 +2,11 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { generateKeyPair, SignJWT } from "jose";
 
-/** An API server of a cluster. It runs in this process, so its CPU time counts for no measured server. */
+/** A fake API server of Kubernetes. It runs in this process, so that its CPU time is not measured. */
 export interface LocalCluster {
   /** Origin, for example `http://127.0.0.1:6443`. */
   readonly url: string;
-  /** The token of a service account of the namespace `bench` with the name `job`, good for twelve hours. */
+  /** The token of the service account `job` in the namespace `bench`, valid for twelve hours. */
   readonly jwt: string;
   stop(): Promise<void>;
 }
@@ -15,7 +15,7 @@ const ACCOUNT = { namespace: "bench", name: "job", uid: "6fb1c3f0-5c1d-4d3e-9d8a
 const NAME = `system:serviceaccount:${ACCOUNT.namespace}:${ACCOUNT.name}`;
 const ISSUER = "https://kubernetes.default.svc";
 
-/** Starts a cluster that says of every token that it is the one of its service account. */
+/** Starts an API server that answers every TokenReview with the same service account. */
 export async function startCluster(): Promise<LocalCluster> {
   const user = { username: NAME, uid: ACCOUNT.uid, groups: ["system:serviceaccounts"] };
   const status = { authenticated: true, user, audiences: [ISSUER] };

@@ -4,7 +4,7 @@ import { BUCKET, BucketEmulator } from "../../test/support/bucket.ts";
 import { freePort } from "../../test/support/free-port.ts";
 import { type Secrets, ServeProcess } from "./serve.ts";
 
-/** The nodes of a cluster, and its bucket, which runs in this process. */
+/** The nodes of a cluster, and its emulated bucket, which runs in this process. */
 export interface Nodes {
   readonly bucket: BucketEmulator;
   readonly nodes: readonly [ServeProcess, ...ServeProcess[]];

@@ -102,7 +102,7 @@ export class ServeProcess implements Client {
     throw new Error(`the server does not start:\n${said.join("\n")}`);
   }
 
-  /** The process id of workerd, which a node of a cluster starts again; 0 while there is none. */
+  /** The process id of workerd; 0 while a node has not restarted it. */
   get #workerd(): number {
     return descendantsOf(this.#child.pid ?? 0).find((pid) => nameOf(pid) === "workerd") ?? 0;
   }
@@ -116,7 +116,7 @@ export class ServeProcess implements Client {
   async kill(victim: KillTarget): Promise<void> {
     const below = descendantsOf(this.#child.pid ?? 0);
     const workerd = this.#workerd;
-    // `npm run dev` has Wrangler between both.
+    // `npm run dev` also has the process of Wrangler between them.
     if (victim === "both") for (const pid of below) killIfThere(pid);
     if (victim === "workerd" && workerd > 0) process.kill(workerd, "SIGKILL");
     if (victim !== "workerd") this.#child.kill("SIGKILL");
@@ -124,13 +124,13 @@ export class ServeProcess implements Client {
     for (const pid of below) while (nameOf(pid) !== "") await pause(10);
   }
 
-  /** Kills workerd alone, which a node starts again. */
+  /** Kills only workerd, which a node restarts. */
   crashWorker(): void {
     const workerd = this.#workerd;
     if (workerd > 0) process.kill(workerd, "SIGKILL");
   }
 
-  /** Stops all processes of the server for a while (SIGSTOP), as a pause of its machine does. @param ms how long. */
+  /** Suspends all processes of the server (SIGSTOP), like a pause of its machine. @param ms duration. */
   async sleep(ms: number): Promise<void> {
     const pid = this.#child.pid ?? 0;
     const all = [pid, ...descendantsOf(pid)];

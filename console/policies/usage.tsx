@@ -79,7 +79,7 @@ export function PolicyUsage({ name }: { readonly name: string }) {
 
 const hrefOfEntity = (name: string): string => href(["identity"], { part: "entities", name });
 const hrefOfGroup = (name: string): string => href(["identity"], { part: "groups", name });
-/** The name of a team is `organization/team`; an organization's is its own. */
+/** A team is named `organization/team`. The link leads to its organization. */
 const hrefOfTeam = (name: string): string => href(["teams", name.slice(0, name.indexOf("/"))]);
 
 function hrefOfRole(path: string): string | undefined {

@@ -51,16 +51,16 @@ export interface LoginCheck {
   readonly part: string;
   readonly title: string;
   readonly path: string;
-  /** Where the roles of the mount are listed. */
+  /** The endpoint that lists the roles of the mount. */
   readonly rolesPath: string;
-  /** The endpoint of the id that logins send instead of the name of a role. */
+  /** The endpoint of the role-id, which logins send in place of the role's name. */
   readonly roleIdAt?: (role: string) => string;
-  /** True: some logins have no identity besides their role. */
+  /** True when some logins have no identity besides their role. */
   readonly mayBeEmpty?: true;
   /** Label and hint of the pasted identity. */
   readonly label: string;
   readonly hint: string;
-  /** The fields of the request for what was pasted. */
+  /** The fields of the request for the pasted text. */
   readonly fieldsOf: (pasted: string) => Readonly<Record<string, unknown>>;
 }
 
@@ -87,8 +87,8 @@ export interface Scope {
   readonly name: string;
   /** The path of the auth mount; absent for the issuer. */
   readonly mount?: string;
-  /** The endpoint of something below it. */
+  /** The endpoint of a path below the scope. */
   readonly endpoint: (path: string, name?: string) => string;
-  /** The address of a page about it. */
+  /** The URL of a page of the scope. */
   readonly page: (query: Readonly<Record<string, string>>) => string;
 }

@@ -40,14 +40,14 @@ interface RecordFormProps<T> {
   readonly groups: readonly FieldGroup[];
   /** The current record; null for a new one. */
   readonly record: RecordValue | null;
-  /** The word on the button. */
+  /** The label of the button. */
   readonly action: string;
-  /** The request that sends what was changed. */
+  /** The request for the changed values. */
   readonly request: (values: RecordValue) => FormRequest;
-  /** The error of a field that depends on the other values, checked when each field is right by itself. */
+  /** The mistake in a field that depends on the other values, checked when each field is valid by itself. */
   readonly mistake?: (values: RecordValue) => Mistake | null;
   readonly terraform?: TerraformRecord | undefined;
-  /** Called with a value that was typed or chosen. */
+  /** Called with each typed or chosen value. */
   readonly onTyped?: (name: string, value: string) => void;
   /** Closes the dialog of the form. */
   readonly onCancel?: () => void;
@@ -75,7 +75,7 @@ export function RecordForm<T>(props: RecordFormProps<T>) {
   const wrong = together ? shown.filter(({ name }) => name === together.field) : alone;
   const wrongOf = (field: Field): string =>
     together?.field === field.name ? together.text : mistakeIn(field, typed[field.name] ?? "");
-  // The path of a new record has its name: its capabilities are asked for when the field loses the focus.
+  // The path of a new record contains its name, so its capabilities are asked for when the field loses the focus.
   const [left, setLeft] = useState(0);
   const needs = useMemo((): Needs | null => {
     if (alone.length > 0) return null;
@@ -96,7 +96,7 @@ export function RecordForm<T>(props: RecordFormProps<T>) {
     setBusy(false);
     setProblem(answer.ok ? null : answer.problem);
     if (!answer.ok) return setSaved(null);
-    // A secret is sent once and is not kept by the page.
+    // The page does not keep a secret after it was sent.
     const secrets = fields.filter(({ kind }) => kind === "secret");
     change((now) => ({ ...now, ...draftOf(secrets, null) }));
     setSaved(answer.value);
@@ -171,7 +171,7 @@ interface InputProps {
   readonly field: Field;
   readonly value: string;
   readonly wrong: string;
-  /** A warning about a value that is valid but hardly meant. */
+  /** A warning about a value that is valid but probably a mistake. */
   readonly warning: string;
   /** Names that can be added to a field of names. */
   readonly offered: readonly string[];

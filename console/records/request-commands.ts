@@ -2,7 +2,7 @@ import { type Field, type RecordValue, secondsOf } from "./field.ts";
 
 /** The request of a form. */
 export interface FormRequest {
-  /** As for `Api.call`, like the others. */
+  /** As in `Api.call`, like the other members. */
   readonly path: string;
   readonly body: RecordValue;
   readonly method?: "POST" | "PATCH";
@@ -10,7 +10,7 @@ export interface FormRequest {
   readonly wrapSeconds?: number;
 }
 
-/** The Terraform resource of a record. Its arguments have the names of the fields, with these exceptions. */
+/** The Terraform resource of a record. The arguments have the names of the fields, with these exceptions. */
 export interface TerraformResource {
   readonly type: string;
   /** The arguments for the auth mount and for the name that are in the path. */
@@ -24,7 +24,7 @@ export interface TerraformResource {
   readonly lacks?: readonly string[];
 }
 
-/** The resource with arguments that no field has. */
+/** The resource, with arguments that are not fields. */
 export interface TerraformRecord {
   readonly resource: TerraformResource;
   readonly given?: RecordValue;
@@ -41,7 +41,7 @@ export function recordOf(resource: TerraformResource, mount?: string, name?: str
   return { resource, given };
 }
 
-/** Ends the JSON of a command. No line of JSON reads so: a line break in a text is written `\n`. */
+/** The end of a here-document. No line of the JSON equals it, since line breaks in texts are written `\n`. */
 const END = "EOF";
 
 /** A text, quoted as one word of a shell. */
@@ -67,7 +67,7 @@ export function curlCommand(request: FormRequest): string {
 }
 
 /**
- * The record as a resource of Terraform.
+ * The record as a Terraform resource.
  *
  * @param values by the names of the fields, as they are sent
  */
@@ -101,7 +101,7 @@ export function terraformText(
   return `resource "${type}" "${labelOf(String(first ?? "main"))}" {\n${lines.map((line) => `${line}\n`).join("")}}\n`;
 }
 
-/** The label of the resource of that name. */
+/** The label of a resource with this name. */
 export const labelOf = (name: string): string => name.replace(/[^A-Za-z0-9_-]/g, "_").replace(/^(?![A-Za-z_])/, "_");
 
 const itemsOf = (text: string): string[] =>
@@ -118,7 +118,7 @@ function aligned(entries: readonly (readonly [name: string, value: string])[]): 
 function literal(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(literal).join(", ")}]`;
   if (typeof value === "object" && value !== null) {
-    // Maps of the provider have texts as values.
+    // Maps of the provider have only strings as values.
     const entries = Object.entries(value).map(([key, item]) => `${quoted(key)} = ${quoted(textOf(item))}`);
     return entries.length === 0 ? "{}" : `{ ${entries.join(", ")} }`;
   }
@@ -128,7 +128,7 @@ function literal(value: unknown): string {
 const textOf = (item: unknown): string =>
   Array.isArray(item) ? item.map(String).join(",") : typeof item === "object" ? JSON.stringify(item) : String(item);
 
-/** A string of Terraform without templates. Terraform lacks some escapes of JSON. */
+/** A Terraform string without templates. Terraform does not have all escapes of JSON. */
 const quoted = (text: string): string =>
   JSON.stringify(text)
     .replace(/\\(.)/g, (pair, letter) => ({ b: "\\u0008", f: "\\u000c" })[String(letter)] ?? pair)

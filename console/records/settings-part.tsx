@@ -12,7 +12,7 @@ export function SettingsPart({ scope, part }: { readonly scope: Scope; readonly 
   const path = scope.endpoint(part.path);
   const settings = useLoad(path, () => api.call<RecordValue | null>(path));
   const missing = settings.problem?.status === 404;
-  // Deleted settings are not shown any more.
+  // After a deletion `settings` still has the last value.
   const value = missing ? null : (settings.value?.data ?? null);
   return (
     <Card

@@ -1,7 +1,7 @@
 /**
- * What is wrong with a text that is typed to confirm something; "" when it is the text that was asked for.
+ * The mistake in a text that is typed to confirm something; "" when it is the wanted text.
  *
- * @param what what the text is, where its label does not say so
+ * @param what a description of the text, when its label does not give one
  */
 export function typedMistake(wanted: string, typed: string, what = ""): string {
   if (typed === wanted) return "";

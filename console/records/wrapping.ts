@@ -1,13 +1,13 @@
 import { type FieldGroup, type RecordValue, secondsOf } from "./field.ts";
 import type { FormRequest } from "./request-commands.ts";
 
-/** The header that asks for a wrapped answer, which is a field of forms that make a secret. */
+/** The header that asks for a wrapped answer. Forms that make a secret have it as a field. */
 export const WRAP = "X-Vault-Wrap-TTL";
 
 /**
- * The choice between a wrapped secret and one that is shown.
+ * The choice between a wrapped and a plain secret.
  *
- * @param choices times of wrapping, and "" for none; the default first
+ * @param choices wrap TTLs, and "" for a plain secret; the default first
  * @param plain label of the choice ""
  */
 export const wrappingGroup = (choices: readonly string[], plain: string): FieldGroup => ({

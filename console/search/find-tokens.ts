@@ -11,14 +11,14 @@ export async function tokensByText({ api }: Session, text: string): Promise<Itse
   if (text.length < MIN_SEARCH) return NOTHING;
   const answer = await listTokens(api, { search: text, limit: SHOWN_OF_KIND });
   if (answer.ok) return { ...NOTHING, found: answer.value.tokens.map(foundToken) };
-  // It has become a token since it was asked about.
+  // The text became a token's id after it was checked.
   if (isTokenInSearch(answer.problem)) return { found: [], note: A_TOKEN, isKept: true };
   return { ...NOTHING, note: answer.problem.messages.join(" ") };
 }
 
 /**
- * What this text is: a token or an accessor, alive or not, of whom. The text is sent in a body only. Where the server
- * can't be asked, its form decides whether an address may have it.
+ * What is known of this text: a token or an accessor, alive or not, and its owner. The text is sent in a body only. If
+ * the server can't be asked, the form of the text decides whether a URL may contain it.
  */
 export async function textItself({ api, capabilities }: Session, text: string): Promise<Itself> {
   const refusal = refusalOf(needsOf(ASKED_PATHS.find), capabilities.of(ASKED_PATHS.find));

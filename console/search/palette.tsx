@@ -42,7 +42,7 @@ function Palette({ onClose }: { readonly onClose: () => void }) {
       event.preventDefault();
       open(results[at]);
     } else if (event.key === "Escape") {
-      // The browser would only clear the field.
+      // By default, Escape would only clear the field.
       event.preventDefault();
       onClose();
     }
@@ -113,7 +113,7 @@ function Palette({ onClose }: { readonly onClose: () => void }) {
   );
 }
 
-/** `1 entity, the first 6 tokens`: the numbers of results by kind. */
+/** `1 entity, the first 6 tokens`: numbers of results by kind. */
 function foundText(found: readonly Found[]): string {
   if (found.length === 0) return "Nothing is known by this.";
   return KINDS.flatMap((kind) => {
@@ -147,7 +147,7 @@ const COMBOBOX = {
 
 const STEPS: Readonly<Record<string, number>> = { ArrowDown: 1, ArrowUp: -1 };
 
-/** Opens the search; Ctrl-K and ⌘K do so from everywhere. */
+/** The button that opens the search, as Ctrl-K and ⌘K do on every page. */
 export function SearchButton() {
   const [isOpen, setIsOpen] = useState(false);
   useEffect(() => {
@@ -155,7 +155,7 @@ export function SearchButton() {
       if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey) || event.shiftKey || event.altKey)
         return;
       event.preventDefault();
-      // Another open dialog comes first.
+      // Not over another open dialog.
       if (!document.querySelector("dialog[open]:not(.palette)")) setIsOpen((before) => !before);
     };
     document.addEventListener("keydown", onKey);

@@ -1,4 +1,4 @@
-/** What the search can find, in the order in which it shows them. */
+/** The kinds of results, in the order in which they are shown. */
 export const KINDS = [
   "Requests",
   "Lists",
@@ -17,17 +17,17 @@ export type Kind = (typeof KINDS)[number];
 export interface Found {
   readonly kind: Kind;
   readonly name: string;
-  /** Beside the name, and searched too: aliases, the method of a role. */
+  /** A text beside the name, also searched: aliases, the method of a role. */
   readonly detail: string;
   readonly href: string;
 }
 
-/** Results of one kind that are shown at once. */
+/** Most results of one kind. */
 export const SHOWN_OF_KIND = 6;
 
 /**
- * Those whose name or detail has `text` in it, whatever the case, at most `SHOWN_OF_KIND` of each kind: first the name itself,
- * then names that begin so, then names with it, then details.
+ * The results whose name or detail contains `text` (in any case), at most `SHOWN_OF_KIND` of each kind: first equal names,
+ * then names that begin with it, then names that contain it, then details.
  */
 export function matching(all: readonly Found[], text: string): readonly Found[] {
   const wanted = text.toLowerCase();

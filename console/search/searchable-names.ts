@@ -6,17 +6,17 @@ import { PARTS } from "../methods/parts-by-type.ts";
 import { listResources, type Organization, type Team, teamsPath } from "../teams/resources.ts";
 import type { Found } from "./search-result.ts";
 
-/** Names that are read of one list. */
+/** Most names that are read from one list. */
 const MOST_NAMES = 2_000;
-/** Mounts whose roles are read, and organizations whose teams are. */
+/** Most mounts whose roles are read, and most organizations whose teams are read. */
 const MOST_MOUNTS = 30;
 const MOST_ORGANIZATIONS = 10;
-/** How long names are kept (ms): the search is opened again and again. */
+/** How long names are cached (ms), as the search is opened often. */
 const KEPT_MS = 10_000;
 
 const kept = new WeakMap<Api, { readonly at: number; readonly names: Promise<readonly Found[]> }>();
 
-/** Everything that can be found by name. Lists that the token may not read are left out. */
+/** Everything that can be found by name. Lists that the token may not read are skipped. */
 export function namesOf(api: Api, now: number): Promise<readonly Found[]> {
   const before = kept.get(api);
   if (before && now - before.at < KEPT_MS) return before.names;

@@ -6,13 +6,13 @@ export const TOKEN_TYPED =
   "This is a token, or looks like one, and no address may have it: the search (Ctrl K) says what it is";
 
 /**
- * Why texts that somebody typed must not become parts of an address; "" when they may. The server is asked in a body
- * whether one is a token.
+ * Why typed texts must not become part of a URL; "" when they may. The server is asked in a body whether one of them is
+ * a token.
  */
 export async function refusalOfParts(session: Session, texts: readonly string[]): Promise<string> {
   for (const text of texts) {
     if (hasToken(text)) return TOKEN_TYPED;
-    // The end of a name that is a beginning.
+    // A name may end in `*`, for a prefix.
     const name = text.replace(/\*$/, "");
     if (mayBeToken(name) && (await textItself(session, name)).isKept) return TOKEN_TYPED;
   }

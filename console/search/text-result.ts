@@ -7,7 +7,7 @@ import { isSecretLike, looksChosen } from "../secret-detection.ts";
 import { nameOf } from "../tokens/selection.ts";
 import type { Found } from "./search-result.ts";
 
-/** Pairs of metadata beside a result. */
+/** Metadata pairs shown beside a result. */
 const PAIRS = 2;
 
 export const foundToken = (token: Token): Found => ({
@@ -26,11 +26,11 @@ export const foundToken = (token: Token): Found => ({
   href: href(["tokens", token.accessor]),
 });
 
-/** What the server says of a whole text: results with pages, and a sentence. */
+/** The server's answer about a whole text: results with pages, and a sentence. */
 export interface Itself {
   readonly found: readonly Found[];
   readonly note: string;
-  /** True: no address may have the text. */
+  /** True when no URL may contain the text. */
   readonly isKept: boolean;
 }
 
@@ -38,13 +38,13 @@ export const NOTHING: Itself = { found: [], note: "", isKept: false };
 
 export const A_TOKEN = "This is a token: no address gets it.";
 
-/** The inventory refuses a token in an address, whatever its form. */
+/** The inventory refuses any token in a URL, whatever its form. */
 export const isTokenInSearch = ({ status, messages }: Problem): boolean =>
   status === 400 && messages.some((message) => message.startsWith("search must not contain a token"));
 
-/** What the page makes of the answer about a text. An accessor is no secret. */
+/** The result of the server's answer about a text. An accessor is not secret. */
 export function itselfOf({ state, kind, token, credential, message, ended }: FoundText, text: string): Itself {
-  // Not all that could know it was asked: its form decides, or no word could be searched for.
+  // The server could not ask all objects that could know the text, so its form decides; otherwise no word could be searched for.
   if (kind === "" && state === "unjudged") {
     const mayBe = looksChosen(text);
     return { found: [], note: mayBe ? message : "", isKept: mayBe };
@@ -60,13 +60,13 @@ export function itselfOf({ state, kind, token, credential, message, ended }: Fou
   const note = ended ? `${message} ${endText(ended)}` : message;
   if (token) return { found: [tokenInState(token, state, ended?.how)], note, isKept };
   if (!credential) return { found: [], note, isKept };
-  // A secret-id has a page, that of its role.
+  // The page of a secret-id is that of its role.
   const facts = kind === "secret-id" ? note : [note, credentialText(credential)].filter(Boolean).join(" ");
   const pages = [...teamOf(credential, state), ...roleOf(credential, kind), ...parentOf(credential)];
   return { found: pages, note: facts, isKept };
 }
 
-/** What is shown where nothing was answered. @param isRefused false: it can be asked again, and until then nothing is sent elsewhere */
+/** The result without an answer. @param isRefused false when the request can be repeated; until then the text is sent nowhere else */
 export function notAsked(text: string, why: string, isRefused = true): Itself {
   if (!isRefused) return { found: [], note: why, isKept: true };
   const isKept = looksChosen(text);
@@ -86,10 +86,10 @@ const endText = ({ at, how, by }: NonNullable<FoundText["ended"]>): string =>
 
 type Credential = NonNullable<FoundText["credential"]>;
 
-/** Policies and pairs of metadata that a sentence names. */
+/** Most policies and metadata pairs in a sentence. */
 const NAMED = 8;
 
-/** What is known of a credential that no list has, and that has no page: a batch token, one of a team. */
+/** Facts about a credential that is in no list and has no page: a batch token, or a token of a team. */
 export function credentialText(credential: Credential): string {
   const { display_name: name, policies, metadata, path, created, expires, entity_id: entity } = credential;
   const pairs = Object.entries(metadata).map(([key, value]) => `${key}=${value}`);
@@ -128,7 +128,7 @@ const teamOf = ({ metadata, accessor }: Credential, state: string): readonly Fou
   ];
 };
 
-/** The page of the role that a secret-id is of, where it can be destroyed. */
+/** The page of a secret-id's role, where it can be destroyed. */
 const roleOf = ({ path, accessor }: Credential, kind: string): readonly Found[] => {
   const [, mount, name] = /^auth\/(.+)\/role\/([^/]+)$/.exec(path) ?? [];
   if (kind !== "secret-id" || mount === undefined || name === undefined) return [];

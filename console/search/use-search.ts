@@ -22,17 +22,17 @@ const PAGES: readonly Found[] = NAV.flatMap(({ items }) => items).map(({ name, l
 
 export interface Search {
   readonly found: readonly Found[];
-  /** What the server says of the text as a whole; "" when it was not asked. */
+  /** The server's answer about the whole text; "" when it was not asked. */
   readonly note: string;
-  /** True while an answer for the typed text is on its way. */
+  /** True while the answer for the typed text is pending. */
   readonly busy: boolean;
 }
 
 /**
- * Results for the typed text. It may be a token in any form: only when the server knows none by it, it is searched for
- * in addresses, and results lead to addresses with it.
+ * Results for the typed text. The text may be a token in any form. Only if the server does not know it as a token, URLs
+ * may contain it, for searches and in links of results.
  *
- * @param isWhole the text was pasted: no more of it follows
+ * @param isWhole true for pasted text, which is complete
  */
 export function useSearch(text: string, isWhole: boolean): Search {
   const session = useSession();
@@ -68,7 +68,7 @@ export function useSearch(text: string, isWhole: boolean): Search {
   return { found, note: busy || isRequestId(text) ? "" : tokens.note || partOfIdText(text), busy };
 }
 
-/** The page of a request, for a text with the form of its id. Entities have ids of this form too. */
+/** The page of a request, for a text with the form of its id. Entity ids have the same form. */
 const requestOf = (text: string): readonly Found[] =>
   isRequestId(text)
     ? [
@@ -81,7 +81,7 @@ const requestOf = (text: string): readonly Found[] =>
       ]
     : [];
 
-/** The page with all tokens that the text finds. */
+/** The list of all tokens that match the text. */
 const listOf = (text: string, tokens: readonly Found[]): readonly Found[] =>
   tokens.length === 0 || text.length < MIN_SEARCH
     ? []

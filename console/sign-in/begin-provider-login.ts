@@ -12,20 +12,20 @@ export interface RedirectLogin {
   readonly begun: BegunLogin;
 }
 
-/** The person opens the address, here or on another device, and this page asks until that is done. */
+/** The user opens the URL, here or on another device, and this page polls until the login is done. */
 export interface DeviceLogin {
   readonly kind: "device";
   readonly address: string;
-  /** What the person types there, or compares; "" when the address has it. */
+  /** The code that the user types or compares there; "" when the URL contains it. */
   readonly userCode: string;
   readonly everyMs: number;
   readonly credential: Credential;
 }
 
-/** A login that goes on at the identity provider. */
+/** A login that continues at the identity provider. */
 export type ProviderLogin = RedirectLogin | DeviceLogin;
 
-/** The login with the answer of the provider. The state is the one that was asked for. */
+/** The login with the provider's answer, whose `state` was already checked. */
 export const withAnswer = ({ mount, clientNonce }: BegunLogin, answer: ProviderAnswer): Credential =>
   callbackOf(mount, { ...answer, client_nonce: clientNonce });
 
@@ -45,7 +45,7 @@ interface AuthUrl {
 const NONCE_BYTES = 32;
 const USUAL_INTERVAL_S = 5;
 
-/** Where the provider is to send the browser back to: what `allowed_redirect_uris` of the role has to list. */
+/** The redirect URI, which `allowed_redirect_uris` of the role must list. */
 export const redirectUri = (mount: string): string => window.location.origin + callbackPath(mount);
 
 /** Begins a login at a mount. @param role "" for its default role */

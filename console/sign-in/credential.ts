@@ -1,5 +1,5 @@
-/** What somebody signs in with. */
+/** The credential of a sign-in. */
 export type Credential =
   | { readonly kind: "token" | "wrapping token"; readonly token: string }
-  /** A login by a method. `path` is that of the call, with its parts encoded. */
+  /** A login at an auth method. `path` is the encoded path of the request. */
   | { readonly kind: "login"; readonly path: string; readonly fields: Readonly<Record<string, string>> };

@@ -6,9 +6,9 @@ import { loginText } from "./provider-error.ts";
 
 interface FailureProps {
   readonly problem: Problem;
-  /** The method, or the kind of token. */
+  /** The auth method, or the kind of token. */
   readonly of: ChosenMethod | string;
-  /** What a provider wrote of its error; "" for nothing. */
+  /** The provider's error text; "" for none. */
   readonly told: string;
 }
 

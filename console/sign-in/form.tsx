@@ -36,7 +36,7 @@ const HINTS: Readonly<Record<Exclude<Way, "method">, string>> = {
   token: "Your token, or the root token of a new installation.",
   "wrapping token": "It is unwrapped, and you are signed in with the token inside. A wrapping token works once.",
 };
-/** Characters that can't be sent in a header. */
+/** Characters that are not allowed in a header. */
 const STRANGE = /[^\x20-\x7e\xa0-\xff]/;
 const STRANGE_TEXT = "It has a character that no token has: copy it again.";
 
@@ -44,11 +44,11 @@ const NOT_BEGUN = "This sign-in was not begun in this tab, or it was answered be
 
 interface SignInFormProps {
   signIn(credential: Credential): Promise<Answer<void>>;
-  /** True: the page is not left for the identity provider, which another tab shows. */
+  /** True to keep this page: the identity provider is opened in another tab. */
   readonly keepsPage?: boolean;
 }
 
-/** The sign-in: with a method that is listed before sign-in, another one, or a token. */
+/** The sign-in form: for a listed auth method, another method, or a token. */
 export function SignInForm({ signIn, keepsPage = false }: SignInFormProps) {
   const mounts = useLoad<readonly ListedMount[] | null>("mounts", async () => {
     const answer = await new Api("").read<ShownMounts>("sys/internal/ui/mounts");
@@ -88,7 +88,7 @@ function WayForm({ signIn, keepsPage, listed }: SignInFormProps & { readonly lis
   const [problem, setProblem] = useState<Problem | null>(null);
   const [elsewhere, setElsewhere] = useState<ProviderLogin | null>(null);
   const [isOver, setIsOver] = useState(false);
-  /** What the provider wrote of the answer that this page was opened with. */
+  /** The provider's error text in the answer that opened this page. */
   const [told, setTold] = useState(arrival?.isExpected ? arrival.told : "");
   const [wasRecognised, setWasRecognised] = useState(false);
   const fields = useRef<HTMLDivElement>(null);
@@ -108,7 +108,7 @@ function WayForm({ signIn, keepsPage, listed }: SignInFormProps & { readonly lis
     const answer = await signIn(credential);
     if (!answer.ok) fail(answer.problem);
   };
-  /** A wrapping token in the place of another one is spent by nothing but its unwrapping. */
+  /** Checks first whether the text is a wrapping token: any other use than unwrapping would spend it. */
   const sendToken = async (token: string): Promise<void> => {
     begin();
     const isWrapping = await isWrappingToken(token);
@@ -150,7 +150,7 @@ function WayForm({ signIn, keepsPage, listed }: SignInFormProps & { readonly lis
     if (arrival?.isExpected) void send(callbackOf(arrival.mount, arrival.fields));
     else if (arrival) void passOn(arrival.answer);
   }, []);
-  // The back button of the browser restores the page as it was left.
+  // The browser's back button restores the page with its old state.
   useEffect(() => {
     const onShow = ({ persisted }: PageTransitionEvent): void => {
       if (!persisted) return;

@@ -4,7 +4,7 @@ import type { Credential } from "./credential.ts";
 
 /** An auth method that is listed before sign-in (`listing_visibility`). */
 export interface ListedMount {
-  /** Below `auth/`, without a slash at the end. */
+  /** The path below `auth/`, without a slash at the end. */
   readonly path: string;
   readonly type: string;
   readonly description: string;
@@ -21,17 +21,17 @@ export interface LoginField {
 interface LoginForm {
   readonly label: string;
   readonly fields: readonly LoginField[];
-  /** Without this field the login goes on at the identity provider; "": always. */
+  /** The field without which the login continues at the identity provider; "": it always does. */
   readonly unlessSent?: string;
 }
 
 const ROLE: LoginField = { name: "role", label: "Role", hint: "Empty: the default role of the method." };
 const JWT: LoginField = { name: "jwt", label: "JWT", isSecret: true };
 
-/** The fields of a login, by type of method. Other types are for clients only. */
+/** The fields of a login, by the type of its method. Other types are not for people. */
 export const LOGIN_FORMS: Readonly<Record<string, LoginForm>> = {
   oidc: { label: "OIDC", fields: [ROLE], unlessSent: "" },
-  // Mounts of either type have roles of either type.
+  // Mounts of both types can have roles of both types.
   jwt: {
     label: "JWT",
     fields: [ROLE, { ...JWT, hint: "Signed by your identity provider or CI. Empty: you sign in at the provider." }],
@@ -53,13 +53,13 @@ export const LOGIN_FORMS: Readonly<Record<string, LoginForm>> = {
   },
 };
 
-/** True when a login with these values goes on at the identity provider. */
+/** True when a login with these values continues at the identity provider. */
 export function isAtProvider(type: string, values: Readonly<Record<string, string>>): boolean {
   const { unlessSent } = LOGIN_FORMS[type] ?? {};
   return unlessSent !== undefined && (values[unlessSent] ?? "").trim() === "";
 }
 
-/** The names of the needed fields of a method that are empty. */
+/** The names of required fields of a method that are empty. */
 export const missingIn = (
   { type }: Pick<ChosenMethod, "type">,
   values: Readonly<Record<string, string>>,
@@ -68,7 +68,7 @@ export const missingIn = (
     .filter(({ name, isRequired = false }) => isRequired && (values[name] ?? "").trim() === "")
     .map(({ name }) => name);
 
-/** True for a method that people can sign in by. */
+/** True for a method with which people can sign in. */
 export const isUsable = ({ type }: Pick<ListedMount, "type">): boolean => Object.hasOwn(LOGIN_FORMS, type);
 
 /** The listed mounts, by path. */
@@ -78,7 +78,7 @@ export function listedMounts({ auth }: Pick<ShownMounts, "auth">): readonly List
     .sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
-/** A chosen method: from the list, or typed. */
+/** A chosen method, from the list or typed. */
 export interface ChosenMethod {
   readonly isListed: boolean;
   readonly path: string;
@@ -86,8 +86,8 @@ export interface ChosenMethod {
 }
 
 /**
- * The method that the page begins with: the one that the address asks for as in the reference's (`?with=PATH`), or the
- * first listed one by path. Null when neither is there.
+ * The initial method: the one in the parameter `with` of the URL, as in the reference, or else the first listed method.
+ * Null without either.
  *
  * @param wanted value of `with`; "" without one
  */
@@ -97,14 +97,14 @@ export function firstMethod(listed: readonly ListedMount[], wanted: string): Cho
   const first = usable.find((mount) => mount.path === path) ?? (path === "" ? usable[0] : undefined);
   if (first) return { isListed: true, path: first.path, type: first.type };
   if (path === "" || path === "token") return null;
-  // A link can name a method that is not listed. Its type is unknown; many mounts have the name of their type.
+  // A link can name a method that is not listed. Its type is unknown, but many mounts are named after their type.
   return { isListed: false, path, type: isUsable({ type: path }) ? path : "jwt" };
 }
 
-/** The path of a chosen method; the name of its type when no path was typed. */
+/** The path of a chosen method; by default the name of its type. */
 export const pathOfMethod = ({ path, type }: ChosenMethod): string => withoutSlashes(path) || type;
 
-/** The login by a method with the typed values. */
+/** The login at a method with the typed values. */
 export function loginOf(method: ChosenMethod, values: Readonly<Record<string, string>>): Credential {
   const { fields = [] } = LOGIN_FORMS[method.type] ?? {};
   const sent = fields.map(({ name }) => [name, (values[name] ?? "").trim()] as const).filter(([, text]) => text !== "");

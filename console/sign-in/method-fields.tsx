@@ -14,14 +14,14 @@ interface MethodFieldsProps {
   onMethod(method: ChosenMethod): void;
   readonly values: Readonly<Record<string, string>>;
   onText(name: string, text: string): void;
-  /** True: fields that are empty and needed are marked. */
+  /** True to mark empty required fields. */
   readonly tried: boolean;
 }
 
-/** Value of the choice that lets somebody type a method. No path is empty. */
+/** The choice that lets the user type a method. No path is empty. */
 const OTHER = "";
 
-/** The choice of a method, and what a login by it asks for. */
+/** The choice of a method, and the fields of its login. */
 export function MethodFields({ listed, method, onMethod, values, onText, tried }: MethodFieldsProps) {
   const usable = listed.filter(isUsable);
   const missing = tried ? missingIn(method, values) : [];
@@ -57,7 +57,7 @@ export function MethodFields({ listed, method, onMethod, values, onText, tried }
   );
 }
 
-/** A method that is not listed. The server says nothing of it, not even that it is there. */
+/** A method that is not listed. The server does not even say whether it exists. */
 function TypedMethod({ method, onMethod }: Pick<MethodFieldsProps, "method" | "onMethod">) {
   return (
     <>

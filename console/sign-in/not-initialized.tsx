@@ -1,10 +1,10 @@
 import { Copy, Notice } from "../ui/index.ts";
 
-/** The command that initializes a server at this address. */
+/** The command that initializes the server at this address. */
 export const initCommand = (address: string): string =>
   `curl -X PUT -H "X-Vault-Token: $GROVE_INIT_TOKEN" ${address}/v1/sys/init`;
 
-/** In the place of the sign-in, while nobody can sign in: what to do first. */
+/** Shown instead of the sign-in while the server is not initialized: what to do first. */
 export function NotInitialized({ onLook }: { readonly onLook: () => void }) {
   return (
     <div class="stack">

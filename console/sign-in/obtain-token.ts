@@ -3,7 +3,7 @@ import { type Answer, done } from "../result.ts";
 import type { Credential } from "./credential.ts";
 import { type GivenToken, unwrappedToken } from "./unwrapped-token.ts";
 
-/** The token that a credential is exchanged for. */
+/** Exchanges a credential for a token. */
 export function tokenOf(credential: Credential): Promise<Answer<GivenToken>> {
   switch (credential.kind) {
     case "token":

@@ -4,25 +4,25 @@ import { boundedText } from "./provider-error.ts";
 /** The parameters of a provider's answer that are sent to the server. */
 export type ProviderAnswer = Readonly<Record<string, string>>;
 
-/** The return from an identity provider, with the answer to the login that this tab began or to another one. */
+/** The return from an identity provider: with the answer to this tab's login, or to another one. */
 export type Arrival =
   | {
       readonly isExpected: true;
       readonly place: string;
       readonly mount: string;
       readonly fields: ProviderAnswer;
-      /** What the provider wrote of its error; "" for nothing. Only who knows the state of the login could have. */
+      /** The provider's error text; "" for none. It is trusted because its sender knew the state of the login. */
       readonly told: string;
     }
   | { readonly isExpected: false; readonly place: string; readonly answer: ProviderAnswer };
 
-/** The path that the provider returns to. It is the same as in the reference's console. */
+/** The path to which the provider returns, as in the reference's console. */
 const CALLBACK = /^\/ui\/vault\/auth\/(.+)\/oidc\/callback$/;
-/** Parameters that are sent to the server (RFC 6749, RFC 9207). All others are ignored: anybody can write an address. */
+/** Parameters that are passed to the server (RFC 6749, RFC 9207). Others are ignored, since anybody can make a link. */
 const PASSED_ON = ["state", "code", "iss", "error"] as const;
 
 /**
- * Reads the address of the page. Null for a page that no provider has opened.
+ * Reads the URL of the page. Null when no provider opened the page.
  *
  * @param kept the stored login of the tab; null for none
  */

@@ -1,11 +1,11 @@
 import type { ProviderAnswer } from "./oidc-callback.ts";
 
-/** Between the tab that waits for a login and the one in which the person signs in. */
+/** The channel between the tab that waits for a login and the tab of the identity provider. */
 const CHANNEL = "grove-login";
-/** How long a tab that was opened by a provider waits for the one that began the login (ms). */
+/** How long a tab that a provider opened waits for the tab that began the login (ms). */
 const PATIENCE_MS = 1000;
 
-/** Offers the answer of a provider to the other tabs. Resolves to true when one of them began the login. */
+/** Offers a provider's answer to the other tabs. Resolves to true when one of them began the login. */
 export function offerAnswer(answer: ProviderAnswer): Promise<boolean> {
   return new Promise((resolve) => {
     const channel = new BroadcastChannel(CHANNEL);
@@ -22,7 +22,7 @@ export function offerAnswer(answer: ProviderAnswer): Promise<boolean> {
   });
 }
 
-/** Waits for the answer to a login that was begun here, once. Returns a function that ends it. */
+/** Waits for the answer to a login that this tab began. Returns a function that stops waiting. */
 export function awaitAnswer(state: string, onAnswer: (answer: ProviderAnswer) => void): () => void {
   const channel = new BroadcastChannel(CHANNEL);
   channel.onmessage = ({ data }: MessageEvent<unknown>) => {
@@ -35,7 +35,7 @@ export function awaitAnswer(state: string, onAnswer: (answer: ProviderAnswer) =>
   return () => channel.close();
 }
 
-/** The texts of a message. */
+/** The string members of a message. */
 function textsOf(data: unknown): ProviderAnswer {
   if (typeof data !== "object" || data === null) return {};
   return Object.fromEntries(Object.entries(data).filter(([, value]) => typeof value === "string"));

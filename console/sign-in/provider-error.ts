@@ -1,4 +1,4 @@
-/** What the errors of a provider mean to who signs in (RFC 6749, OpenID Connect Core). */
+/** The errors of a provider in words for the user (RFC 6749, OpenID Connect Core). */
 const WORDS: Readonly<Record<string, string>> = {
   access_denied: "The identity provider refused: somebody declined there, or you may not use this client.",
   invalid_request: "The identity provider did not accept the request: the client or its address is set up wrong.",
@@ -15,16 +15,19 @@ const WORDS: Readonly<Record<string, string>> = {
 
 const OF_PROVIDER = /^Vault login failed\. (\w+)$/;
 
-/** A message of the server about an error of the provider, in words, with its name; any other message as it is. */
+/**
+ * The words for a server message about an error of the provider, with the name of the error; any other message
+ * unchanged.
+ */
 export function loginText(message: string): string {
   const [, code = ""] = OF_PROVIDER.exec(message) ?? [];
   return Object.hasOwn(WORDS, code) ? `${WORDS[code]} (${code})` : message;
 }
 
-/** Characters of a description that are shown. */
+/** Most characters of a description. */
 const MOST = 200;
 
-/** What a provider wrote besides, as one line of printable text. */
+/** The provider's description as one line of printable text. */
 export const boundedText = (text: string): string => {
   const line = text.replace(/[^\p{L}\p{M}\p{N}\p{P}\p{S}]+/gu, " ").trim();
   return [...line].length > MOST ? `${[...line].slice(0, MOST).join("")}…` : line;

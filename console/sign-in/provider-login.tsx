@@ -13,10 +13,10 @@ interface ElsewhereProps<T> {
   onCancel(): void;
 }
 
-/** Added to the interval whenever the provider asks for it (ms, RFC 8628). */
+/** Added to the interval when the provider answers `slow_down` (ms, RFC 8628). */
 const SLOWER_MS = 5000;
 
-/** Shows where somebody signs in, with the code, and asks the server until that is done. */
+/** Shows the URL and the code of a device login, and polls the server until the login is done. */
 export function OnDevice({ login, signIn, onFailure, onCancel }: ElsewhereProps<DeviceLogin>) {
   const { address, userCode, everyMs, credential } = login;
   const latest = useRef({ signIn, onFailure });
@@ -55,7 +55,7 @@ export function OnDevice({ login, signIn, onFailure, onCancel }: ElsewhereProps<
   );
 }
 
-/** Waits for a login in another tab, so that this page stays. */
+/** Waits for a login in another tab, which keeps this page open. */
 export function InOtherTab({ login, signIn, onFailure, onCancel }: ElsewhereProps<RedirectLogin>) {
   const latest = useRef({ signIn, onFailure });
   latest.current = { signIn, onFailure };
@@ -76,7 +76,7 @@ export function InOtherTab({ login, signIn, onFailure, onCancel }: ElsewhereProp
 
 interface ElsewhereFrameProps {
   readonly address: string;
-  /** True: the server did not answer lately. */
+  /** True when the server did not answer lately. */
   readonly isAway?: boolean;
   onCancel(): void;
   readonly children: ComponentChildren;
@@ -101,7 +101,7 @@ function Elsewhere({ address, isAway = false, onCancel, children }: ElsewhereFra
   );
 }
 
-/** What follows an answer that gives no token. */
+/** What to do after an answer without a token. */
 function afterAnswer({ status, messages }: Problem): "again" | "slower" | "away" | "end" {
   if (messages.includes("authorization_pending")) return "again";
   if (messages.includes("slow_down")) return "slower";

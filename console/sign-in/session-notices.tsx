@@ -31,7 +31,7 @@ function RootNotice() {
   );
 }
 
-/** Shows when the session ends, shortly before, with a renewal or a new sign-in. */
+/** Announces the end of the session, with a renewal or a new sign-in. */
 function EndingNotice() {
   const session = useSession();
   const now = useNow(1000);

@@ -9,7 +9,7 @@ interface SignOutProps {
   readonly onDone: () => void;
 }
 
-/** Signs out. A token that others may have is not revoked by that, which is said before. */
+/** The sign-out. It does not revoke a token that others may have, and says so before. */
 export function SignOut({ session: { isOwn, signOut }, onDone }: SignOutProps) {
   const [asking, setAsking] = useState(false);
   const [problem, setProblem] = useState<Problem | null>(null);

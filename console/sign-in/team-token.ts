@@ -1,14 +1,14 @@
 import type { Self } from "../../client/answers.d.ts";
 
-/** The path of the tokens of a team, by which they are made. */
+/** The path that creates the tokens of a team. */
 const OF_TEAM = /^teams\/[^/]+\/authentication-token$/;
 /** The team that manages its organization, whatever its policies are. */
 const OWNERS = "owners";
 
 /**
- * Why a token of a team can do nothing in the console; "" when it can, and for other tokens.
+ * Why a team token can do nothing in the console; "" when it can, and for other tokens.
  *
- * @param has the capabilities on each path that a page needs; undefined where the question was refused
+ * @param has the capabilities on each path that a page needs; undefined when they could not be read
  */
 export function uselessTeamToken(
   { path, meta }: Pick<Self, "path" | "meta">,

@@ -7,7 +7,7 @@ export interface GivenToken {
   readonly isOwn: boolean;
 }
 
-/** An answer as it was wrapped. */
+/** An unwrapped answer. */
 interface WrappedAnswer {
   readonly auth?: { readonly client_token: string } | null;
   readonly data?: { readonly token?: unknown } | null;

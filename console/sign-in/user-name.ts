@@ -1,6 +1,6 @@
 import { isGenerated } from "../entity-names.ts";
 
-/** What is known of a signed-in token. */
+/** The fields of a signed-in token that name it. */
 interface NamedToken {
   readonly path: string;
   readonly display_name: string;
@@ -8,9 +8,9 @@ interface NamedToken {
 }
 
 /**
- * The name of the user: that of the entity; where it has none or a generated one, what the login copied to `name` of the
- * metadata, as a provider's `sub` is no name; or else that of the token. Who makes a token below another one chooses its
- * metadata, so only those of a login count.
+ * The display name of the user: the entity's name, unless it was generated; then the metadata field `name`, if a login
+ * made the token; then the token's display name. `name` comes before the display name because the latter has the
+ * provider's `sub`. Metadata of a child token does not count, since whoever created the token chose it.
  */
 export function nameOf(entity: string, { path, display_name: displayName, meta }: NamedToken): string {
   if (entity !== "" && !isGenerated(entity)) return entity;

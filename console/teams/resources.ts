@@ -42,7 +42,7 @@ export interface TeamToken {
   readonly description: string | null;
   readonly "rotated-at"?: string;
   readonly "created-by-name"?: string;
-  /** The secret, which only the answer to its creation has. */
+  /** The secret. Only the answer to the creation has it. */
   readonly token: string | null;
 }
 
@@ -53,7 +53,7 @@ export interface Webhook {
   readonly triggers: readonly string[];
 }
 
-/** A delivery to a webhook, sent or to be repeated. */
+/** A delivery to a webhook, sent or waiting for a retry. */
 export interface Delivery {
   readonly trigger: string;
   readonly state: string;
@@ -85,7 +85,7 @@ export async function readResource<T>(api: Api, path: string): Promise<Answer<Re
   return api.read<Resource<T>>(path);
 }
 
-/** One page of a list, from 1. */
+/** One page of a list. @param page from 1 */
 export async function listResources<T>(
   api: Api,
   path: string,
@@ -109,7 +109,7 @@ function paginationOf(meta: unknown): { readonly pages: number; readonly total: 
   return { pages: found["total-pages"] ?? 1, total: found["total-count"] };
 }
 
-/** The request that makes (POST) or changes (PATCH) a resource. */
+/** The request that creates (POST) or changes (PATCH) a resource. */
 export const resourceRequest = (
   method: "POST" | "PATCH",
   path: string,

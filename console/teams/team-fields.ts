@@ -57,8 +57,8 @@ export const TEAM: readonly FieldGroup[] = [
 export const TERRAFORM_TEAM: TerraformResource = { type: "tfe_team", lacks: ["token-policies"] };
 
 /**
- * The form of a new token. A description is needed here: without one it would take the place of the team's token without a
- * description, which is refused at once. A rotation does that, with an overlap.
+ * The form of a new token. Here a description is required: a token without one would replace the team's current token
+ * without a description, which would be refused at once. To replace that token with an overlap, rotate it.
  */
 export const NEW_TEAM_TOKEN: readonly FieldGroup[] = [
   {
@@ -76,7 +76,7 @@ export const NEW_TEAM_TOKEN: readonly FieldGroup[] = [
   },
 ];
 
-/** Suggested time for which the old token of a rotation stays valid, so that its users can replace it. */
+/** Default time for which the old token of a rotation stays valid. */
 const USUAL_OVERLAP = "1d";
 
 /**
@@ -105,7 +105,7 @@ export const rotationOf = (token: TeamToken, organization: Organization | null):
   },
 ];
 
-/** When the successor of `token` ends if it is given no end, in words. */
+/** When the new token of a rotation ends if no end is given, in words. */
 function newEnd(token: TeamToken, organization: Organization | null): string {
   const end = token["expired-at"];
   if (end !== null) {
@@ -139,13 +139,13 @@ export const WEBHOOK: readonly FieldGroup[] = [
   },
 ];
 
-/** Settings for the form: times in seconds. */
+/** Organization settings for the form (times in seconds). */
 export const shownSettings = (organization: Organization): RecordValue => ({
   ...organization,
   [DEFAULT_TTL]: Math.round((organization[DEFAULT_TTL] ?? 0) / 1000),
 });
 
-/** Settings for the API: times in ms, null without one. */
+/** Organization settings for the API (times in ms, null for none). */
 export function sentSettings(body: RecordValue): RecordValue {
   if (!(DEFAULT_TTL in body)) return body;
   const seconds = secondsOf(String(body[DEFAULT_TTL]));

@@ -13,9 +13,9 @@ const MOST = 100;
 interface TokenListProps {
   readonly organization: string;
   readonly tokens: readonly Resource<TeamToken>[];
-  /** Without the column that names the team. */
+  /** True to hide the column of the team. */
   readonly ofOneTeam?: boolean;
-  /** Id of the token that somebody looks for. */
+  /** Id of the token to highlight. */
   readonly marked?: string;
   readonly onChange: () => void;
   readonly onRotate?: (token: Resource<TeamToken>) => void;
@@ -135,7 +135,7 @@ export function TokenList({
   );
 }
 
-/** A token that was rotated stays listed for a while after its end. */
+/** A rotated token stays listed for some time after its end. */
 function TokenEnd({ at }: { readonly at: string | null }) {
   const hasEnded = at !== null && Date.parse(at) <= useNow();
   return hasEnded ? (

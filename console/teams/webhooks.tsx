@@ -10,7 +10,7 @@ import { type Resource, resourceRequest, WEBHOOK_TYPE as TYPE, teamsPath, type W
 import { WEBHOOK } from "./team-fields.ts";
 import { WebhookCard } from "./webhook-card.tsx";
 
-/** Addresses that are notified about the end of tokens. */
+/** The webhooks of an organization, which are called about the end of its tokens. */
 export function Webhooks({ organization }: { readonly organization: string }) {
   const { api } = useSession();
   const path = teamsPath("organizations", organization, TYPE);

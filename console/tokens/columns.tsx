@@ -55,7 +55,7 @@ export const COLUMNS: readonly Column[] = [
   { name: "children", label: "Children", right: true, cell: ({ children }) => (children ? count(children) : NONE) },
 ];
 
-/** The usual columns besides the first, the most useful ones first, with the width that each may need (px). */
+/** The default columns besides the first, the most useful first, with their widths (px). */
 const USUAL = [
   ["ends", 100],
   ["metadata", 300],
@@ -67,10 +67,13 @@ const USUAL = [
   ["role", 105],
 ] as const;
 
-/** Widths (px): of the name with the box before it, of the navigation, and from where on that is beside the page. */
+/**
+ * Widths (px) of the name column with its checkbox, of the navigation, of the window from which on the navigation is
+ * beside the page, and of the margins.
+ */
 const [FIRST, BESIDE, SIDE_FROM, MARGINS] = [238, 204, 821, 30];
 
-/** The usual columns that have room in a window of this width (px): on a phone the name, and when the token ends. */
+/** The default columns that fit into a window of this width (px). */
 function usualColumns(windowWidth: number): readonly string[] {
   const names: string[] = [];
   let room = windowWidth - MARGINS - (windowWidth >= SIDE_FROM ? BESIDE : 0) - FIRST;
@@ -85,7 +88,7 @@ function usualColumns(windowWidth: number): readonly string[] {
 export const areColumns = (list: string): boolean =>
   list.split(",").every((one) => COLUMNS.some(({ name }) => name === one));
 
-/** The columns that the query names; the usual ones when it names none. @param windowWidth in px */
+/** The columns in the query, or the default columns. @param windowWidth px */
 export function shownColumns(query: URLSearchParams, windowWidth: number): readonly Column[] {
   const named = query.get("columns")?.split(",") ?? usualColumns(windowWidth);
   return COLUMNS.filter(({ name }, at) => at === 0 || named.includes(name));

@@ -1,9 +1,9 @@
 import type { Token } from "../../client/answers.d.ts";
 
-/** Tokens that an export has at most. */
+/** Most tokens in an export. */
 export const MOST_EXPORTED = 10_000;
 
-/** The columns of an export, as the API calls the fields. */
+/** The columns of an export, by the API's names of the fields. */
 const FIELDS = [
   "accessor",
   "display_name",
@@ -25,14 +25,14 @@ const FIELDS = [
   "tree",
 ] as const;
 
-/** A spreadsheet takes a cell that begins so for a formula, some also by the wide signs of East Asian keyboards. */
+/** A cell that begins like this is a formula to spreadsheets; for some also with full-width signs. */
 const FORMULA = /^[\s\p{Cf}]*[=+\-@|%＝＋－＠]|^[\t\r\n]/u;
-/** The same within a cell, where it begins one if the spreadsheet separates by semicolons or tabs. */
+/** The beginning of a formula within a cell, if the spreadsheet splits cells at semicolons or tabs. */
 const INNER_FORMULA = /([;\t\r\n][\s\p{Cf}"]*)(?=[=+\-@|%＝＋－＠])/gu;
-/** An id that the server made: it can call no function, and has to stay as it is to be looked up. */
+/** A generated id. It can't call a function, and must stay unchanged to be looked up. */
 const ID = /^[A-Za-z0-9_-]{40,}$/;
 
-/** Tokens as CSV (RFC 4180) with a line of names. No cell is a formula: what looks like one begins with an apostrophe. */
+/** Tokens as CSV (RFC 4180) with a header. A cell that looks like a formula is escaped by an apostrophe. */
 export function csvOf(tokens: readonly Token[]): string {
   const rows = tokens.map((token) => FIELDS.map((field) => cellOf(token[field])));
   return [FIELDS, ...rows].map((row) => `${row.map(quoted).join(",")}\r\n`).join("");
@@ -50,7 +50,7 @@ function quoted(cell: string): string {
   return `"${safe.replace(INNER_FORMULA, "$1'").replaceAll('"', '""')}"`;
 }
 
-/** Tokens as JSON, with what was asked, and whether there are more. */
+/** Tokens as JSON, with the filter, and whether more tokens match. */
 export function jsonOf(tokens: readonly Token[], filter: Readonly<Record<string, string>>, more: boolean): string {
   return `${JSON.stringify({ filter, count: tokens.length, more, tokens }, null, 2)}\n`;
 }

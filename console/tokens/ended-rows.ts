@@ -1,16 +1,16 @@
 import type { EndedToken } from "../../client/answers.d.ts";
 
-/** Tokens that ended together and follow each other in the list. */
+/** Consecutive tokens of the list that ended together. */
 export interface EndedRow {
-  /** The one that was revoked, where the list has it: the others ended with it. Otherwise the first of the list. */
+  /** The revoked token, with which the others ended, if it is in the list; otherwise the first token. */
   readonly first: EndedToken;
-  /** How many of the list ended with it. */
+  /** How many tokens of the list ended with it. */
   readonly others: number;
-  /** What they have in common, for their own list. */
+  /** The job or cause that they share, for a list of their own. */
   readonly of: { readonly job: string } | { readonly cause: string };
 }
 
-/** One row for all that one revocation ended, so that a large one hides no other. */
+/** One row for all tokens that one revocation ended, so that a large revocation hides no other. */
 export function rowsOfEnded(tokens: readonly EndedToken[]): readonly EndedRow[] {
   const rows: EndedRow[] = [];
   for (const token of tokens) {
@@ -28,9 +28,9 @@ export function rowsOfEnded(tokens: readonly EndedToken[]): readonly EndedRow[] 
   return rows;
 }
 
-/** True for a token that was itself revoked: a job has several, each of which has ended what was below it. */
+/** True for a token that was revoked itself. A job revokes several tokens, each with its descendants. */
 const isCause = ({ token, ended }: EndedToken): boolean => token.accessor === ended.cause;
 
-/** Every token in a row of its own. */
+/** One row for each token. */
 export const singleRows = (tokens: readonly EndedToken[]): readonly EndedRow[] =>
   tokens.map((first) => ({ first, others: 0, of: { cause: first.ended.cause } }));

@@ -32,7 +32,7 @@ export function EndedTokenPage({ token, ended }: EndedToken) {
                   How: ended.how,
                   By: <AskedBy by={ended.by} />,
                   "Ended with": ended.cause !== accessor && <ParentLink parent={ended.cause} />,
-                  // The sweep records them one after the other: 0 can mean that none is recorded yet.
+                  // The sweep records them one by one, so 0 may mean that none is recorded yet.
                   "With it": others > 0 && <a href={href(["ended"], together)}>{counted(others, "other token")}</a>,
                   Receipt: ended.job !== "" && <a href={href(["receipts", ended.job])}>of the revocation</a>,
                   Request: ended.request_id !== "" && <RequestLink id={ended.request_id} />,

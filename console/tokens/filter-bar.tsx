@@ -19,14 +19,14 @@ import { SearchField } from "./search-field.tsx";
 
 interface FilterBarProps {
   readonly filter: Filter;
-  /** Why the server did not take it; empty when it did. */
+  /** Why the server refused the filter; empty when it did not. */
   readonly refusal: readonly string[];
   readonly onChange: (filter: Filter) => void;
 }
 
-/** The filters of the inventory. They apply at Enter, or when the field loses the focus. */
+/** The filters of the inventory. They apply on Enter, or when the field loses the focus. */
 export function FilterBar({ filter, refusal, onChange }: FilterBarProps) {
-  // A narrow screen hides all of them.
+  // A narrow screen hides all filters.
   const hidden = FILTER_FIELDS.filter(({ name, kind }) => kind !== "search" && (isNarrow() || !MAIN_FIELDS.has(name)));
   const [open, setOpen] = useState(() => hidden.some(({ name }) => filter[name] !== undefined));
   const set = (name: string, value: string): void => {
@@ -93,7 +93,7 @@ function FilterTime({ field, value, onChange }: FilterInputProps) {
         value={typed}
         onTime={(next) => {
           change(() => next);
-          // Part of a time filters nothing, and takes no filter away.
+          // An incomplete time neither sets nor removes a filter.
           if (next !== UNFINISHED) onChange(queryTime(next));
         }}
       />
@@ -106,7 +106,7 @@ function FilterText({ field, value, refusal, onChange }: FilterInputProps) {
   const isPairs = field.kind === "pairs";
   const [typed, change] = useDraft(isPairs ? pairsOfLines(value) : value);
   const [refused, setRefused] = useState("");
-  /** What the server is asked about: an answer to an older text changes nothing. */
+  /** The text that the server is being asked about. An answer for an older text is ignored. */
   const asked = useRef<string | null>(null);
   const leave = (): void => {
     asked.current = null;
@@ -114,7 +114,7 @@ function FilterText({ field, value, refusal, onChange }: FilterInputProps) {
   useEffect(() => leave, []);
   const send = async (): Promise<void> => {
     const next = isPairs ? linesOfPairs(typed) : typed.trim();
-    // Enter and the loss of the focus both send it.
+    // Both Enter and the loss of the focus submit the text.
     if (next === value || next === asked.current) return;
     const mistake = filterMistake(field, typed);
     if (mistake !== "") return setRefused(mistake);

@@ -2,7 +2,7 @@ import type { Token } from "../../client/answers.d.ts";
 import { counted } from "../format.ts";
 import type { Selection } from "./selection.ts";
 
-/** A filter as the query of the page has it: the names are those of the inventory. */
+/** A filter in the query of the page, with the names of the inventory's API. */
 export type Filter = Readonly<Record<string, string>>;
 
 export interface FilterField {
@@ -12,7 +12,7 @@ export interface FilterField {
   readonly placeholder?: string;
 }
 
-/** Least characters of a search. */
+/** Fewest characters of a search. */
 export const MIN_SEARCH = 3;
 
 export const FILTER_FIELDS: readonly FilterField[] = [
@@ -34,20 +34,20 @@ export const FILTER_FIELDS: readonly FilterField[] = [
   { name: "tree", label: "Tree", kind: "text" },
 ];
 
-/** What is wrong with the text of a filter, as far as that can be said before it is sent; "" when nothing is. */
+/** The mistake in the text of a filter, as far as it can be checked before it is sent; "" without one. */
 export function filterMistake({ kind }: Pick<FilterField, "kind">, typed: string): string {
   const lines = kind === "pairs" && typed.trim() !== "" ? linesOfPairs(typed).split("\n") : [];
   return lines.every((line) => /^[^=]+=/.test(line)) ? "" : "name=value; several with commas between";
 }
 
-/** The filter that the server's refusal is about: its messages name it. */
+/** The filter that a refusal of the server names. */
 export function refusedFilter(messages: readonly string[]): string {
   const text = messages.join(" ");
   if (text.includes("at the path of mount")) return "mount";
   return FILTER_FIELDS.find(({ name }) => new RegExp(`(?:^|\\W)${name}(?:\\W|$)`).test(text))?.name ?? "";
 }
 
-/** The fields that are always in view. */
+/** The fields that are always shown. */
 export const MAIN_FIELDS: ReadonlySet<string> = new Set(["display_name", "policy", "mount", "role", "metadata"]);
 
 /** The filter in a page's query. */
@@ -66,7 +66,7 @@ export function filterText(filter: Filter): string {
   return words.length === 0 ? "all tokens" : words.join(", ");
 }
 
-/** A search in words: with all that it looks through, as a revocation can be chosen by it. */
+/** A search in words, with all the fields that it searches, since a revocation can be selected by it. */
 const searchText = (text: string): string => `“${text}” in name, metadata, role, path, entity or accessor`;
 
 /** The filter of a body of the API. */
@@ -75,13 +75,13 @@ export const filterOfBody = (body: Readonly<Record<string, unknown>>): Filter =>
     Object.entries(body).map(([name, value]) => [name, Array.isArray(value) ? value.join("\n") : String(value)]),
   );
 
-/** Spellings of a flag that is set. */
+/** Spellings of true. */
 const SET: ReadonlySet<string> = new Set(["true", "True", "TRUE", "t", "T", "1"]);
 
 /**
- * What a revocation selects, in words: `policy deploy, root tokens too`, or the number of selected tokens.
+ * The selection of a revocation in words: `policy deploy, root tokens too`, or the number of selected tokens.
  *
- * @param named the number of tokens, where the body of a listed job does not have them
+ * @param named the number of selected tokens, for a listed job, whose body has no accessors
  */
 export function selectionText(body: Readonly<Record<string, unknown>>, named = 0): string {
   const { accessors, include_root: root, include_self: self, ...filter } = body;
@@ -93,7 +93,7 @@ export function selectionText(body: Readonly<Record<string, unknown>>, named = 0
   ].join(", ");
 }
 
-/** The filter as a body of the API has it. */
+/** The filter as a body for the API. */
 export function filterBody(filter: Filter): Selection {
   const entries = Object.entries(filter).map(([name, value]) => {
     const kind = FILTER_FIELDS.find((one) => one.name === name)?.kind;
@@ -102,18 +102,18 @@ export function filterBody(filter: Filter): Selection {
   return Object.fromEntries(entries);
 }
 
-/** Pairs as they are typed, `owner=billing, run=12`, one a line; and back. */
+/** Converts typed pairs, `owner=billing, run=12`, to one pair per line. `pairsOfLines` does the reverse. */
 export const linesOfPairs = (typed: string): string =>
   typed
     .trim()
     .split(/\s*,\s*(?=[^,=]+=)/)
     .join("\n");
-/** The values of pairs, one a line. */
+/** The values of pairs, which are one per line. */
 export const valuesOfPairs = (lines: string): readonly string[] =>
   lines.split("\n").map((line) => line.slice(line.indexOf("=") + 1).trim());
 export const pairsOfLines = (lines: string): string => lines.replaceAll("\n", ", ");
 
-/** True when a selection includes a token, by the fields of the inventory. */
+/** True when a selection includes a token, by the fields in the inventory. */
 export function isMeant(selection: Selection, token: Token): boolean {
   const { accessors, ...filter } = selection;
   if (Array.isArray(accessors)) return accessors.includes(token.accessor);
@@ -155,7 +155,7 @@ function hasField(token: Token, name: string, value: string): boolean {
     case "ends_before":
       return end < Date.parse(value);
     default:
-      // A filter that can't be evaluated here marks no token.
+      // A filter that can't be evaluated here matches no token.
       return false;
   }
 }

@@ -1,13 +1,13 @@
 import { GROUP_FIELDS, type GroupBy, metadataKey } from "./grouping.ts";
 
-/** True for a key of metadata that is called like a field. */
+/** True when a metadata key has the same name as a field. */
 const isField = (key: string): boolean => GROUP_FIELDS.some(([, label]) => label.toLowerCase() === key.toLowerCase());
 
 interface GroupChoiceProps {
   readonly by: GroupBy;
-  /** Keys of metadata that tokens of the page have. */
+  /** Metadata keys of the page's tokens. */
   readonly keys: readonly string[];
-  /** A first choice without groups. */
+  /** A first choice for no grouping. */
   readonly none?: readonly [value: string, label: string];
   readonly onChange: (by: GroupBy) => void;
 }

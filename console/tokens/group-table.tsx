@@ -13,11 +13,11 @@ interface GroupTableProps {
   readonly by: GroupBy;
   /** The filter for the tokens of all groups. */
   readonly filter: Readonly<Record<string, string>>;
-  /** The colour of a group in a picture beside the table. */
+  /** The colour of a group in the chart beside the table. */
   readonly hueOf?: (group: string) => string;
 }
 
-/** Groups of tokens, each with its number and its first end. */
+/** Groups of tokens, each with its count and the first end of a token. */
 export function GroupTable({ groups, by, filter, hueOf }: GroupTableProps) {
   return (
     <DataTable
@@ -48,7 +48,7 @@ interface GroupNameProps {
   readonly filter: Readonly<Record<string, string>>;
 }
 
-/** The name of a group, which leads to its tokens. */
+/** The name of a group, as a link to its tokens. */
 export function GroupName({ by, name, filter }: GroupNameProps) {
   const own = filterOfGroup(by, name);
   if (!own) return <span class="muted">none</span>;

@@ -11,7 +11,7 @@ import { counterOf, type GroupBy, grouped, groupOf } from "./grouping.ts";
 import { readTokens } from "./token-api.ts";
 import { Total } from "./token-total.tsx";
 
-/** Most tokens that are read to be grouped. */
+/** Most tokens that are read for grouping. */
 const MOST_GROUPED = 10_000;
 /** Most groups that a count names. */
 const MOST_COUNTED = 1_000;
@@ -21,7 +21,10 @@ interface GroupedListProps {
   readonly by: GroupBy;
 }
 
-/** Groups of the tokens of a filter. The server counts groups of all tokens or of one method; for other filters the tokens are read. */
+/**
+ * Groups of the tokens of a filter. The server counts groups of all tokens or of one method; for other filters the tokens are read and
+ * grouped here.
+ */
 export function GroupedList({ filter, by }: GroupedListProps) {
   const counter = counterOf(by, filter);
   return counter ? <CountedGroups filter={filter} by={by} counter={counter} /> : <ReadGroups filter={filter} by={by} />;
@@ -60,7 +63,7 @@ function CountedGroups({ filter, by, counter }: GroupedListProps & { readonly co
   );
 }
 
-/** Groups of the tokens that a filter finds, which the server does not count. */
+/** Groups of a filter's tokens that the server does not count. */
 function ReadGroups({ filter, by }: GroupedListProps) {
   const session = useSession();
   const { api } = session;

@@ -20,7 +20,7 @@ const METADATA = "metadata.";
 export const isGrouping = (by: string): boolean =>
   GROUP_FIELDS.some(([name]) => name === by) || (by.startsWith(METADATA) && by.length > METADATA.length);
 
-/** The grouping that an address asks for, or the usual one. */
+/** The grouping that the URL asks for, or the default. */
 export const groupingOf = (asked: string | null, usual: GroupBy): GroupBy =>
   asked !== null && isGrouping(asked) ? asked : usual;
 
@@ -28,7 +28,7 @@ export const groupingOf = (asked: string | null, usual: GroupBy): GroupBy =>
 export const metadataKey = (by: GroupBy): string | undefined =>
   by.startsWith(METADATA) ? by.slice(METADATA.length) : undefined;
 
-/** The group of a token; "" for none. */
+/** The group of a token; "" without one. */
 export function groupOf(token: Token, by: GroupBy): string {
   const key = metadataKey(by);
   if (key !== undefined) return token.metadata[key] ?? "";
@@ -46,7 +46,7 @@ export function groupOf(token: Token, by: GroupBy): string {
   }
 }
 
-/** The filter for the tokens of a group; null without one. */
+/** The filter for the tokens of a group; null when there is no such filter. */
 export function filterOfGroup(by: GroupBy, group: string): Filter | null {
   if (group === "") return null;
   const key = metadataKey(by);
@@ -55,14 +55,14 @@ export function filterOfGroup(by: GroupBy, group: string): Filter | null {
   return field === undefined ? null : { [field]: group };
 }
 
-/** The query that counts the groups of a filter; null when its tokens have to be read. */
+/** The query that counts the groups of a filter; null when the tokens have to be read. */
 export function counterOf(by: GroupBy, { mount, ...others }: Filter): Readonly<Record<string, string>> | null {
   if (Object.keys(others).length > 0) return null;
   const counted = metadataKey(by) === undefined ? GROUP_FIELDS.find(([name]) => name === by)?.[3] : by;
   return counted === undefined ? null : { group_by: counted, ...(mount !== undefined && { mount }) };
 }
 
-/** The grouping by which the server counts trees; "" when they have to be read. */
+/** The grouping by which the server counts trees; "" when the trees have to be read. */
 export function treeCounterOf(by: GroupBy): string {
   if (metadataKey(by) !== undefined) return by;
   return by === "name" || by === "role" ? counterName(by) : "";

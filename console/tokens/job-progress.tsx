@@ -9,9 +9,9 @@ import { POLL_MS, readJob, stopJob } from "./token-api.ts";
 
 interface JobProgressProps {
   readonly id: string;
-  /** Called whenever it was read. */
+  /** Called after each read. */
   readonly onRead: (job: RevocationJob) => void;
-  /** Leases of the tokens that have not ended, in words; "" where there are none, or that is not known yet. */
+  /** Leases that are not revoked yet, in words; "" without any, and when not known. */
   readonly left?: string;
 }
 

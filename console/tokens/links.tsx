@@ -4,7 +4,7 @@ import { Tags } from "../ui/index.ts";
 import { useEntityNames, useTokenName } from "../use-names.ts";
 import { type Asker, mountName } from "./selection.ts";
 
-/** Policies, each a link to its text; `root` has none. */
+/** Policies as links to their texts; `root` has none. */
 export function Policies({ names, most }: { readonly names: readonly string[]; readonly most: number }) {
   return <Tags names={names} most={most} hrefOf={(name) => (name === "root" ? undefined : href(["policies", name]))} />;
 }
@@ -17,7 +17,7 @@ export function MethodLink({ mount }: { readonly mount: string }) {
   );
 }
 
-/** A role of a method, in the method's part `roles`. */
+/** A role of a method, as a link to its page. */
 export function RoleLink({ mount, role }: { readonly mount: string; readonly role: string }) {
   return <a href={href(["methods", mountName(mount)], { part: "roles", name: role })}>{role}</a>;
 }
@@ -37,7 +37,7 @@ export function EntityName({ id }: { readonly id: string }) {
   return name === undefined ? <span class="mono">{id}</span> : <span title={id}>{name}</span>;
 }
 
-/** Pairs of metadata; each leads to the tokens that have it. */
+/** Metadata pairs as links to the tokens that have them. */
 export function Metadata({ pairs, most }: { readonly pairs: Readonly<Record<string, string>>; readonly most: number }) {
   const names = Object.entries(pairs).map(([key, value]) => `${key}=${value}`);
   return <Tags names={names} most={most} hrefOf={(pair) => href(["tokens"], { metadata: pair })} />;

@@ -3,16 +3,19 @@ import type { FieldGroup, Mistake, RecordValue } from "../records/field.ts";
 import type { FormRequest, TerraformResource } from "../records/request-commands.ts";
 import { WRAP, wrappingGroup, wrappingOf } from "../records/wrapping.ts";
 
-/** Suggested lifetime: short, because some tokens are forgotten. */
+/** Suggested TTL. It is short, because some tokens are forgotten. */
 const SUGGESTED_TTL = "1h";
 
-/** The aliases that a role allows, with `*` at an end; empty when they can't be read. */
+/** The aliases that a role allows, with `*` at one end; empty when they can't be read. */
 export type AllowedAliases = readonly string[];
 
 const aliasHint = (aliases: AllowedAliases): string =>
   `The alias of an entity, which the token is of then. ${aliases.length > 0 ? `The role allows ${aliases.join(", ")}.` : "The role has to allow it."}`;
 
-/** What the form offers for a role, as it was read; undefined when it may not be read: it may allow some. */
+/**
+ * The aliases that the form offers for a role; null when the role allows none. An undefined role could not be read, and
+ * may allow some.
+ */
 export function aliasesOf(
   role: { readonly allowed_entity_aliases?: readonly string[] | null } | undefined,
 ): AllowedAliases | null {
@@ -25,8 +28,8 @@ export function aliasesOf(
  * The form of a new token.
  *
  * @param roles the roles to choose from; null when they are not known
- * @param isRoot whether the token of the session is a root token
- * @param aliases what the chosen role allows as an alias of an entity, where that is known; null for a role without any
+ * @param isRoot whether the session's token is a root token
+ * @param aliases the aliases that the chosen role allows; null for none
  */
 export const newTokenForm = (
   roles: readonly string[] | null,
@@ -97,7 +100,7 @@ export const newTokenForm = (
   wrappingGroup(["", "5m", "1h", "1d"], "shown here"),
 ];
 
-/** Why these values make a root token without an explicit request for one; null when they do not. */
+/** Why these values would make a root token without asking for the policy root; null when they do not. */
 export const rootMistake = ({ policies, role_name: role }: RecordValue, isRoot: boolean): Mistake | null => {
   const isNamed = Array.isArray(policies) && policies.length > 0;
   if (!isRoot || isNamed || (role !== undefined && role !== "")) return null;
@@ -106,7 +109,7 @@ export const rootMistake = ({ policies, role_name: role }: RecordValue, isRoot: 
   return { field: "policies", text };
 };
 
-/** The request that makes the token. */
+/** The request that creates the token. */
 export function newTokenRequest(values: RecordValue): FormRequest {
   const { role_name: role = "", no_parent: isOrphan, [WRAP]: _, ...body } = values;
   const own = isOrphan === true ? "auth/token/create-orphan" : "auth/token/create";

@@ -4,13 +4,13 @@ import { amountText } from "./selection.ts";
 
 export type Group = Preview["by"]["mount"][number];
 
-/** What a revocation would end. Where a job counted it, there is no sample of what matches. */
+/** The tokens that a revocation would end. If a job counted them, there is no sample. */
 export type Preview = NonNullable<RevocationJob["preview"]> & { readonly sample?: readonly Token[] };
 
 /** Most groups in one line. */
 const NAMED = 5;
 
-/** `1,100 payments, 68 none and 12 others`: the greatest groups of the total. Null when there is only one group, without a name. */
+/** `1,100 payments, 68 none and 12 others`: the largest groups. Null when the only group has no name. */
 export function groupsText(groups: readonly Group[], total: number): string | null {
   if (groups.every(({ key }) => key === "")) return null;
   const named = groups.slice(0, NAMED);
@@ -19,14 +19,14 @@ export function groupsText(groups: readonly Group[], total: number): string | nu
   return [...parts, ...(rest > 0 ? [counted(rest, "other")] : [])].join(", ");
 }
 
-/** Ids of entities, which are owners where the metadata of a token has none. */
+/** Ids of entities. The owner of a token is its entity when its metadata has no owner. */
 const ENTITY_ID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
 
 /** The owners that are entities. */
 export const entitiesIn = ({ by }: Pick<Preview, "by">): readonly string[] =>
   by.owner.map(({ key }) => key).filter((key) => ENTITY_ID.test(key));
 
-/** What the ending tokens are grouped by, as people call it. */
+/** The groupings of the ending tokens, with labels. */
 const GROUPINGS = [
   ["type", "By type"],
   ["owner", "By owner"],
@@ -35,7 +35,7 @@ const GROUPINGS = [
 ] as const;
 
 /**
- * The groups of what ends, by their labels: before a revocation and on its receipt alike.
+ * The groups of the ending tokens, by their labels, for the preview and for the receipt.
  *
  * @param owners names of owners that are entities, by their ids
  */
@@ -54,7 +54,7 @@ export const groupRows = (
     }),
   );
 
-/** The progress or result of a revocation: `1,168 of 1,168 tokens ended: 38 that matched, with everything below`. */
+/** The progress or the result of a revocation: `1,168 of 1,168 tokens ended: 38 that matched, with everything below`. */
 export function jobText({ state, total, preview, counted: soFar, matched }: RevocationJob): string {
   if (state === "counting") return `Counting: ${counted(soFar, "token")} so far`;
   const of = preview ? ` of ${counted(preview.total, "token")}` : "";

@@ -66,7 +66,7 @@ interface RevokeManyProps {
   readonly onClose: () => void;
 }
 
-/** Shows what a bulk revocation would end, confirms it by the number, and goes to the page of the job. */
+/** Shows what a bulk revocation would end, asks for the number as a confirmation, and opens the page of the job. */
 export function RevokeMany({ selection, text, onClose }: RevokeManyProps) {
   const { api } = useSession();
   const [preview, setPreview] = useState<Preview | null>(null);
@@ -144,7 +144,7 @@ export function RevokeMany({ selection, text, onClose }: RevokeManyProps) {
 /** Most names that the dialog shows. */
 const SHOWN_NAMES = 8;
 
-/** The numbers of what a revocation would end, and the names of what matches where there are several. */
+/** The numbers of a preview, and the names of the matching tokens if there are several. */
 export function PreviewFacts({ preview }: { readonly preview: Preview }) {
   const { sample = [], skipped, leases, total } = preview;
   const kept = [

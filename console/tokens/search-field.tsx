@@ -7,7 +7,7 @@ import { useSession } from "../session.ts";
 import { Field, useDraft } from "../ui/index.ts";
 import { MIN_SEARCH } from "./filter.ts";
 
-/** Pause of the typing (ms) after which the list is searched. */
+/** Pause in typing after which the list is searched (ms). */
 const PAUSE_MS = 400;
 
 interface SearchFieldProps {
@@ -16,15 +16,15 @@ interface SearchFieldProps {
 }
 
 /**
- * The search of the inventory. What may be a token is sent in a body first: a token leads to its page, and no address has
- * it.
+ * The search of the inventory. A text that may be a token is first sent in a body: a token leads to its page, and is
+ * never in a URL.
  */
 export function SearchField({ value, onChange }: SearchFieldProps) {
   const session = useSession();
   const [typed, change] = useDraft(value);
   const [wrong, setWrong] = useState("");
   const timer = useRef(0);
-  /** What the server is asked about: an answer to an older text changes nothing. */
+  /** The text that the server is being asked about. An answer for an older text is ignored. */
   const asked = useRef("");
   const leave = (): void => {
     window.clearTimeout(timer.current);
@@ -34,7 +34,7 @@ export function SearchField({ value, onChange }: SearchFieldProps) {
   const send = async (given: string): Promise<void> => {
     const text = tokenIn(given.trim());
     window.clearTimeout(timer.current);
-    // Enter and the loss of the focus both send it.
+    // Both Enter and the loss of the focus submit the text.
     if (text === value || (text !== "" && text === asked.current)) return;
     setWrong("");
     asked.current = text;
@@ -47,7 +47,7 @@ export function SearchField({ value, onChange }: SearchFieldProps) {
     if (itself.isKept) return setWrong(itself.note);
     onChange(text);
   };
-  /** While somebody types nothing is wrong yet. */
+  /** While the user types, a short text is no mistake yet. */
   const sendSoon = (text: string): void => {
     leave();
     const isWhole = text.trim() === "" || [...text.trim()].length >= MIN_SEARCH;

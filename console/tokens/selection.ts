@@ -16,8 +16,8 @@ export function refusalOf({ accessors }: Selection): string {
 export type Amount = TokenDetail["descendants"];
 
 /**
- * True when the typed text confirms a bulk revocation: it is the exact number of the tokens. Never when there are none, or
- * too many to count: a number that is not known can't be confirmed.
+ * True when the typed text confirms a bulk revocation: it must be the exact number of tokens. False for 0, and for an
+ * inexact number.
  */
 export function isConfirmed({ count, more }: Amount, typed: string): boolean {
   return count > 0 && !more && typed === String(count);
@@ -28,10 +28,10 @@ export const nameOf = (token: Token): string => token.display_name || "token";
 /** `1,204`, or `10,000+` when counting stopped there. */
 export const amountText = ({ count, more }: Amount): string => `${count.toLocaleString("en")}${more ? "+" : ""}`;
 
-/** `8 children`: those right below a token. "" for none. */
+/** `8 children`; "" for none. */
 export const childrenText = (children: number): string => (children > 0 ? counted(children, "child", "children") : "");
 
-/** `56 descendants`: all below a token. "" for none. */
+/** `56 descendants`; "" for none. */
 export const descendantsText = ({ count, more }: Amount): string =>
   count > 0 ? `${amountText({ count, more })} ${count === 1 && !more ? "descendant" : "descendants"}` : "";
 

@@ -20,27 +20,27 @@ export type Child = TokenDetail["children"][number];
 export const listTokens = (api: Api, query: Query): Promise<Answer<TokenPage>> =>
   api.read<TokenPage>("sys/tokens", query);
 
-/** Children of a page. */
+/** Children per page. */
 export const CHILDREN = 50;
 
 export const readToken = (api: Api, accessor: string, after = ""): Promise<Answer<TokenDetail>> =>
   api.read<TokenDetail>(`sys/tokens/${pathOf(accessor)}`, { limit: CHILDREN, after });
 
-/** Revokes one token and all below it: from the answer on none of them is accepted. */
+/** Revokes a token and its descendants. After the answer none of them is accepted. */
 export async function revokeToken(api: Api, accessor: string): Promise<Answer<void>> {
   const answer = await api.call("auth/token/revoke-accessor", { body: { accessor } });
   return answer.ok ? done(undefined) : answer;
 }
 
-/** How often a job is read (ms). */
+/** Interval of reads of a job (ms). */
 export const POLL_MS = 400;
 
 type PreviewAnswer = RevocationPreview | RevocationCount;
 
 /**
- * Counts what a revocation would end. A large count continues in a job, which is followed to its end.
+ * Counts the tokens that a revocation would end. A large count continues in a job, which is polled until its end.
  *
- * @param counting gets the number so far; it returns false when the page was left, which stops the job.
+ * @param counting gets the number so far; it returns false when the user left the page, which stops the job.
  */
 export async function previewRevocation(
   api: Api,
@@ -72,7 +72,10 @@ export async function countTokens(api: Api, selection: Selection): Promise<Answe
   return answer.ok ? done({ count: answer.value.count, more: false }) : answer;
 }
 
-/** Begins a revocation of no more than `preview` has counted. Gives the id of the job. */
+/**
+ * Starts a revocation. The server refuses it if more tokens match than `preview` has counted. Returns the id of the
+ * job.
+ */
 export async function beginRevocation(
   api: Api,
   selection: Selection,
@@ -91,11 +94,11 @@ export async function stopJob(api: Api, id: string): Promise<Answer<void>> {
   return answer.ok ? done(undefined) : answer;
 }
 
-/** A token with its lineage, or how it ended while that is stored. */
+/** A token with its lineage, or how it ended as long as that is stored. */
 export const readTokenOrEnd = (api: Api, accessor: string): Promise<Answer<TokenDetail | EndedToken>> =>
   api.read<TokenDetail | EndedToken>(`sys/tokens/${pathOf(accessor)}`, { limit: CHILDREN });
 
-/** Recently ended tokens, the last first; filtered by a job, a cause or a request. */
+/** Recently ended tokens, the last first, of a job, a cause or a request. */
 export const listEnded = (
   api: Api,
   query: {
@@ -115,11 +118,11 @@ export interface SomeTokens {
   readonly more: boolean;
 }
 
-/** The tokens of a filter, page after page, at most `most`. */
+/** At most `most` tokens of a filter, read page by page. */
 export async function readTokens(api: Api, query: Query, most: number): Promise<Answer<SomeTokens>> {
   const tokens: Token[] = [];
   let after = "";
-  // A page can be empty although there are more: the work for one is bounded.
+  // A page can be empty although more follow, because the server's work for a page is bounded.
   for (let page = 0; page < (4 * most) / PAGE; page++) {
     const answer = await listTokens(api, { ...query, limit: Math.min(PAGE, most - tokens.length), after });
     if (!answer.ok) return answer;

@@ -18,7 +18,7 @@ export function TokenFacts({ token, ended = false }: { readonly token: Token; re
         "Made at": <code>{token.path}</code>,
         Created: <Time at={token.created} both />,
         [ended ? "Would have ended" : "Ends"]: <End at={token.expires} both />,
-        // The record of an end does not have what changed before it.
+        // The record of an ended token does not contain its renewals.
         Renewed: token.renewed ? <Time at={token.renewed} both /> : !ended && "never",
         "Last used": token.last_used ? `in the hour from ${exact(token.last_used)}` : !ended && "not known",
         "Uses left": token.uses_left > 0 ? `${count(token.uses_left)} of ${count(token.num_uses)}` : "no limit",

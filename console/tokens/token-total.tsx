@@ -9,14 +9,17 @@ import { countTokens } from "./token-api.ts";
 
 interface TotalProps {
   readonly filter: Filter;
-  /** Tokens that are shown. */
+  /** Number of tokens in the list so far. */
   readonly shown: number;
   /** True when the list has more. */
   readonly more: boolean;
   readonly mayCount: boolean;
 }
 
-/** The number of tokens of a list. A filter with further pages is counted on request, because the server reads each token. */
+/**
+ * The total of a list. With a filter and further pages the total is counted on request, because the server then reads each
+ * token.
+ */
 export function Total({ filter, shown, more, mayCount }: TotalProps) {
   const { api } = useSession();
   const key = JSON.stringify(filter);

@@ -7,7 +7,7 @@ import { noteWatermarks } from "./recent-revocations.ts";
 const PATH = "sys/leases/revocations";
 const NEEDS: Needs = [PATH, "read", "sudo"];
 
-/** Reads which revocations the server knows, so that the map marks their trees. Reads nothing where policies refuse it. */
+/** Reads the bulk revocations from the server, so that the map marks their trees. Reads nothing without the right to. */
 export function useWatermarks(): void {
   const { api, capabilities } = useSession();
   const [, draw] = useState(0);

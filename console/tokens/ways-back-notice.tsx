@@ -5,11 +5,11 @@ import { entityOf, policyOf, waysOf } from "./ways-back.ts";
 
 interface CouldReturnProps {
   readonly filter: Readonly<Record<string, unknown>>;
-  /** The count of what ends; null when it is not known. */
+  /** The preview; null when not known. */
   readonly preview: Preview | null;
 }
 
-/** What a revocation by a filter leaves: ways to get another token, as far as they are known. */
+/** After a revocation by a filter: how its clients could get new tokens, as far as that is known. */
 export function WaysBackNotice({ filter, preview }: CouldReturnProps) {
   const ways = preview === null ? [] : waysOf(preview.by);
   const policy = policyOf(filter);

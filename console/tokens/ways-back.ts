@@ -2,16 +2,19 @@ import { href } from "../href.ts";
 import type { Preview } from "./revocation-preview.ts";
 import { mountName } from "./selection.ts";
 
-/** Where those whose tokens end can get others. */
+/** A page of a method or a role that can issue new tokens. */
 export interface Way {
   readonly name: string;
   readonly href: string;
 }
 
-/** Ways that are named. */
+/** Most ways that are returned. */
 const MOST = 8;
 
-/** The methods by which the tokens came, and their roles, which are of the only method: the count names them apart. */
+/**
+ * The methods that issued the tokens, with links to the roles if there is only one method: the preview counts roles
+ * apart from methods.
+ */
 export function waysOf({ mount: mounts, role: roles }: Preview["by"]): readonly Way[] {
   const paths = mounts.flatMap(({ key }) => (key === "" ? [] : [mountName(key)]));
   const [only] = paths;
@@ -25,10 +28,10 @@ export function waysOf({ mount: mounts, role: roles }: Preview["by"]): readonly 
   return [...ways, ...ofRoles].slice(0, MOST);
 }
 
-/** The policy that a filter is about; "" for another one. */
+/** The policy of a filter; "" without one. */
 export const policyOf = (filter: Readonly<Record<string, unknown>>): string =>
   typeof filter.policy === "string" ? filter.policy : "";
 
-/** The entity that a filter is about; "" for another one. */
+/** The entity of a filter; "" without one. */
 export const entityOf = (filter: Readonly<Record<string, unknown>>): string =>
   typeof filter.entity_id === "string" ? filter.entity_id : "";

@@ -7,14 +7,17 @@ import { Icon } from "./icons.tsx";
 interface AllowedProps {
   /** Classes of the button. */
   readonly look: string;
-  /** The capabilities that the action needs; null when it needs none, or they are not known yet. */
+  /** The capabilities that the action needs; null when it needs none, or when they are not known yet. */
   readonly needs: Needs | null;
   readonly children: ComponentChildren;
 }
 
 interface AllowedLinkProps extends AllowedProps {
   readonly href: string;
-  /** True: `needs` names an example path, and the policies may allow others. The link stays usable, with a lock. */
+  /**
+   * True when `needs` is only an example, as the policies may allow similar paths. The link then stays usable, and
+   * shows a lock.
+   */
   readonly isExample?: boolean;
 }
 
@@ -38,9 +41,9 @@ export function AllowedLink({ look, needs, href, isExample = false, children }: 
 interface AllowedButtonProps extends AllowedProps {
   /** Absent for a submit button. */
   readonly onClick?: () => void;
-  /** Why there is nothing to do now: it is the description of the disabled button. "": there is. */
+  /** Why the action has no effect now, as the description of the disabled button; "" when it has one. */
   readonly idle?: string | undefined;
-  /** The id of the form that it submits, where it is not in it. */
+  /** The id of the form to submit, when the button is outside of it. */
   readonly form?: string;
   /** True while the action is under way. */
   readonly busy?: boolean;
@@ -60,7 +63,7 @@ export function AllowedButton({ look, needs, onClick, idle = "", form, busy, chi
 
 const refusedLook = (look: string): string => `${look.replace(/ (?:primary|danger)/, "")} refused`;
 
-/** A button of an action that the policies refuse. A screen reader reads the reason with its name. */
+/** The button of an action that the policies refuse. A screen reader reads the reason with the button's name. */
 function Refused({ look, refusal, content }: { look: string; refusal: string; content: ComponentChildren }) {
   const more = <span class="visually-hidden">, refused: {refusal}</span>;
   return (
@@ -79,14 +82,14 @@ function Refused({ look, refusal, content }: { look: string; refusal: string; co
 
 interface DeadProps {
   readonly look: string;
-  /** Why it does nothing. */
+  /** Why it is disabled. */
   readonly why: string;
   readonly content: ComponentChildren;
 }
 
 /**
- * A button that does nothing now. It uses `aria-disabled`, so that the keyboard reaches it. Who presses it is told why:
- * a finger has no hover for the title, and the keyboard has none either.
+ * A disabled button. It uses `aria-disabled`, so that the keyboard can reach it. A click shows the reason, since touch
+ * screens and keyboards have no hover for the title.
  */
 function Dead({ look, why, content }: DeadProps) {
   const [isTold, setIsTold] = useState(false);

@@ -5,11 +5,11 @@ import type { Loaded } from "./use-load.ts";
 
 interface CardProps {
   readonly title: ComponentChildren;
-  /** Right of the title: buttons, a number or a remark. */
+  /** Content to the right of the title: buttons, a number or a remark. */
   readonly beside?: ComponentChildren;
-  /** The loaded content: the card shows that it is loading, or why it failed. */
+  /** Loaded data of the content. Until it is there, the card shows that it is loading, or why it failed. */
   readonly of?: Loaded<unknown>;
-  /** True: the content has a margin. A table has none. */
+  /** True for content with a margin (a table has none). */
   readonly body?: boolean;
   readonly children?: ComponentChildren;
 }

@@ -1,4 +1,4 @@
-/** A value at a moment (ms); null where nothing can be said. */
+/** A value at a time (ms); null when there is none. */
 export interface ChartPoint {
   readonly at: number;
   readonly value: number | null;

@@ -1,4 +1,4 @@
-/** The least number from `value` on that is round, and whose half is too. */
+/** The smallest round number from `value` on whose half is also round. */
 export function roundTop(value: number): number {
   if (value <= 2) return value;
   const power = 10 ** Math.floor(Math.log10(value));

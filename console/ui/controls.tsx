@@ -48,12 +48,12 @@ interface TextInputProps {
   readonly onText: (text: string) => void;
   readonly placeholder?: string;
   readonly required?: boolean;
-  /** It gets the focus with the dialog that it is in, or when it appears there later. */
+  /** True to focus it when its dialog opens, or when it appears in an open dialog. */
   readonly autofocus?: boolean;
   readonly inputMode?: "numeric";
 }
 
-/** A line of text that the browser neither completes nor corrects. */
+/** A text input without the browser's completion and correction. */
 export function TextInput({ onText, ...more }: TextInputProps) {
   const field = useArrivalFocus(more.autofocus === true);
   return (
@@ -67,7 +67,7 @@ export function TextInput({ onText, ...more }: TextInputProps) {
   );
 }
 
-/** A secret that is pasted: it is not shown. */
+/** An input for a pasted secret, which is not shown. */
 export function SecretInput({ onText, ...more }: Pick<TextInputProps, "value" | "onText" | "required">) {
   return (
     <input
@@ -87,7 +87,7 @@ interface SegmentsProps<T extends string> {
   readonly onChange: (value: T) => void;
 }
 
-/** One of a few choices, all in view. */
+/** A choice between a few options that are all visible. */
 export function Segments<T extends string>({ legend, options, value, onChange }: SegmentsProps<T>) {
   const name = useId();
   return (
@@ -126,7 +126,7 @@ export function CopyButton({ value, label }: { readonly value: string; readonly 
   );
 }
 
-/** A value in full, with a button that copies it. */
+/** A whole value with a button that copies it. */
 export function Copy({ value, label }: { readonly value: string; readonly label: string }) {
   const [copy, copied] = useCopy(value);
   return (
@@ -146,7 +146,7 @@ interface DialogProps {
   readonly children: ComponentChildren;
 }
 
-/** A modal dialog. Escape and a click beside it close it, and the browser returns the focus. */
+/** A modal dialog. Escape or a click outside closes it, and the browser restores the focus. */
 export function Dialog({ title, onClose, children }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
   const id = useId();
@@ -159,7 +159,7 @@ export function Dialog({ title, onClose, children }: DialogProps) {
     <dialog
       ref={element}
       aria-labelledby={id}
-      // The owner decides whether it closes; the browser would close it at once, or at a second Escape.
+      // The parent decides whether it closes. The browser would close it at once, or at a second Escape.
       onCancel={(event) => {
         event.preventDefault();
         onClose();

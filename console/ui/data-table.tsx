@@ -6,25 +6,25 @@ import { isNarrow } from "./window-width.ts";
 export interface DataColumn<T> {
   readonly label: string;
   readonly right?: boolean;
-  /** True: the label is only for screen readers. */
+  /** True when only screen readers see the label. */
   readonly isBare?: boolean;
   readonly cell: (row: T) => ComponentChildren;
 }
 
 interface DataTableProps<T> {
-  /** What the rows are. */
+  /** The accessible name: what the rows are. */
   readonly label: string;
   /** Undefined or null while they are loaded. */
   readonly rows: readonly T[] | null | undefined;
   readonly columns: readonly DataColumn<T>[];
   readonly keyOf: (row: T) => string;
-  /** Key of the row that somebody looks for: it is marked, and scrolled to once. */
+  /** Key of the row to highlight, which is scrolled into view once. */
   readonly marked?: string;
   /** Shown in place of a table without rows. */
   readonly empty?: ComponentChildren;
 }
 
-/** Rows of one kind. */
+/** A table of rows. */
 export function DataTable<T>({ label, rows, columns, keyOf, marked = "", empty }: DataTableProps<T>) {
   if (!rows) return null;
   if (rows.length === 0 && empty !== undefined) return <>{empty}</>;
@@ -65,12 +65,12 @@ export function DataTable<T>({ label, rows, columns, keyOf, marked = "", empty }
   );
 }
 
-/** The same function at each rendering, so that it is called once, when the row appears. */
+/** A stable function, so that Preact calls it only once, when the row appears. */
 function scrollTo(row: HTMLElement | null): void {
   row?.scrollIntoView({ block: "center" });
 }
 
-/** A cell that is cut shows the whole of its text to a pointer that rests on it. */
+/** Sets the whole text of a cut cell as its tooltip. */
 function nameIfCut({ currentTarget: cell }: { readonly currentTarget: HTMLElement }): void {
   const isCut = cell.scrollWidth > cell.clientWidth && cell.querySelector("[title]") === null;
   cell.title = isCut ? (cell.textContent ?? "") : "";
@@ -89,12 +89,12 @@ export function Pager({ page, pages, onPage }: PagerProps) {
 }
 
 interface PageButtonsProps extends Pick<PagerProps, "page" | "onPage"> {
-  /** Which page is shown. */
+  /** The label of the current page. */
   readonly text: string;
   readonly isLast: boolean;
 }
 
-/** Buttons to the previous and next page, of a list whose number of pages may be unknown. */
+/** Buttons to the previous and next page of a list, whose number of pages may be unknown. */
 export function PageButtons({ page, text, isLast, onPage }: PageButtonsProps) {
   return (
     <div class="table-foot">
@@ -131,7 +131,7 @@ export function MoreButton({ label, onClick, busy = false }: MoreButtonProps) {
   );
 }
 
-/** True when the columns have no room, also while the rows are cards. */
+/** True when the columns do not fit. Measured as a table, also while the rows are cards. */
 function isWiderAsTable(frame: HTMLElement): boolean {
   const wasStacked = frame.classList.contains(STACKED);
   frame.classList.remove(STACKED);
@@ -144,14 +144,14 @@ function isWiderAsTable(frame: HTMLElement): boolean {
 const STACKED = "stacked";
 
 interface ScrollProps {
-  /** What is in it, for a screen reader. */
+  /** The accessible name of the content. */
   readonly label: string;
-  /** True for a table whose rows become cards on a phone that has no room for its columns. */
+  /** True for a table whose rows become cards when a phone has no room for its columns. */
   readonly stacks?: boolean;
   readonly children: ComponentChildren;
 }
 
-/** Scrolls wide content sideways. The keyboard stops at it only when it scrolls. */
+/** Scrolls wide content sideways. It is a tab stop only while there is something to scroll. */
 export function Scroll({ label, stacks = false, children }: ScrollProps) {
   const element = useRef<HTMLDivElement>(null);
   const [isWider, setIsWider] = useState(false);

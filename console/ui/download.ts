@@ -1,4 +1,4 @@
-/** Gives the user a file that the page has made. */
+/** Lets the user save a text as a file. */
 export function download(name: string, type: string, text: string): void {
   const address = URL.createObjectURL(new Blob([text], { type }));
   const link = document.createElement("a");
@@ -8,6 +8,5 @@ export function download(name: string, type: string, text: string): void {
   URL.revokeObjectURL(address);
 }
 
-/** Gives the user a file of JSON. */
 export const downloadJson = (name: string, value: unknown): void =>
   download(name, "application/json", `${JSON.stringify(value, null, 2)}\n`);

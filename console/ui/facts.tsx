@@ -10,7 +10,7 @@ interface FactsProps {
   readonly rows: FactRows;
   /** True for the only content of a card. */
   readonly body?: boolean;
-  /** True: changes are read out. */
+  /** True to announce changes to screen readers. */
   readonly live?: boolean;
   readonly label?: string;
 }

@@ -4,20 +4,20 @@ import { roundTop } from "./chart-scale.ts";
 export interface Bar {
   readonly key: string;
   readonly value: number;
-  /** Below the bar; "" for none. */
+  /** The label below the bar; "" for none. */
   readonly label: string;
-  /** What the bar says, in a sentence. */
+  /** The bar in a sentence, for screen readers. */
   readonly text: string;
-  /** The address of its page. */
+  /** The link of the bar. */
   readonly href: string;
-  /** Its parts, the largest first; one colour without any. */
+  /** The parts of the bar, the largest first. Without parts it has one colour. */
   readonly parts: readonly { readonly hue: string; readonly value: number }[];
 }
 
-/** Least height of a bar that is not 0, so that it can be seen. */
+/** Smallest height of a bar that is not 0, so that it stays visible. */
 const LEAST_PERCENT = 1.5;
 
-/** A histogram; each bar is a link, read as its sentence. */
+/** A histogram whose bars are links. Screen readers read their sentences. */
 export function Bars({ bars }: { readonly bars: readonly Bar[] }) {
   const most = roundTop(Math.max(1, ...bars.map(({ value }) => value)));
   return (

@@ -2,10 +2,10 @@
 const KEEPERS = "dialog, .treemap, .card, main";
 
 /**
- * Keeps the focus near when what had it leaves the page, or is disabled: a row that was deleted, a dialog that was closed after
- * its button had gone. The browser would leave it at the top of the page.
+ * Keeps the focus nearby when the focused element is removed or disabled: a row that was deleted, or a dialog that was closed
+ * after its button had gone. The browser would move it to the top of the page.
  *
- * @returns a function that ends it.
+ * @returns a function that stops it.
  */
 export function keepFocus(): () => void {
   let last: Element | null = null;
@@ -38,7 +38,7 @@ export function keepFocus(): () => void {
   };
 }
 
-/** The keepers around an element, the nearest first. */
+/** The ancestors of an element that can take over the focus, the nearest first. */
 function chainOf(element: Element): readonly Element[] {
   const chain: Element[] = [];
   for (let at = element.closest(KEEPERS); at; at = at.parentElement?.closest(KEEPERS) ?? null) chain.push(at);

@@ -9,14 +9,14 @@ interface LineChartProps {
   readonly title: string;
   readonly lines: readonly Line[];
   readonly format: (value: number) => string;
-  /** Shown until there is a line. */
+  /** Text that is shown until there is a line. */
   readonly waiting: string;
 }
 
 const WIDTH = 300;
 const HEIGHT = 72;
 
-/** A small chart of lines over time. The last values stand beside it as text, for screen readers. */
+/** A small line chart over time. The last values are also text, for screen readers. */
 export function LineChart({ title, lines, format, waiting }: LineChartProps) {
   const times = lines.flatMap(({ points }) => points.map(({ at }) => at));
   const [first, last] = [Math.min(...times), Math.max(...times)];

@@ -6,7 +6,7 @@ interface MenuProps {
   readonly children: ComponentChildren;
 }
 
-/** A menu below a button. Escape closes it, and so does a focus elsewhere. */
+/** A menu below a button. It closes at Escape, and when the focus leaves it. */
 export function Menu({ title, children }: MenuProps) {
   const menu = useRef<HTMLDetailsElement>(null);
   const close = (): void => {

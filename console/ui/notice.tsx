@@ -77,7 +77,7 @@ export function AllowingPolicy({ hcl }: { readonly hcl: string | null }) {
   );
 }
 
-/** A failed call: the server's message, and the request id for support. */
+/** A failed call: the server's message, and the request id. */
 export function ProblemNotice({ problem, onRetry }: { readonly problem: Problem; readonly onRetry?: () => void }) {
   const { status, messages, requestId } = problem;
   const refusal = useRefusal(problem);
@@ -100,12 +100,12 @@ export function ProblemNotice({ problem, onRetry }: { readonly problem: Problem;
 }
 
 interface FocusedProps {
-  /** The content gets the focus whenever this changes; null: it does not. */
+  /** The content gets the focus whenever this changes, unless it is null. */
   readonly on: unknown;
   readonly children: ComponentChildren;
 }
 
-/** Content that gets the focus: it is scrolled into view, and a screen reader goes on from there. */
+/** Content that takes the focus, so that it is scrolled into view, and a screen reader continues there. */
 export function Focused({ on, children }: FocusedProps) {
   const element = useRef<HTMLDivElement>(null);
   useEffect(() => {
@@ -118,7 +118,7 @@ export function Focused({ on, children }: FocusedProps) {
   );
 }
 
-/** Why the server refused what somebody sent. It gets the focus: the button may be far from it. */
+/** Why the server refused a submitted form. It takes the focus, as it may be far from the button. */
 export function SendProblem({ problem }: { readonly problem: Problem | null }) {
   if (!problem) return null;
   return (

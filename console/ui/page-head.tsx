@@ -8,7 +8,10 @@ interface PageHeadProps {
   readonly children?: ComponentChildren;
 }
 
-/** Names the browser tab while it is shown; "" leaves it as it is. A part of a page comes after the page itself. */
+/**
+ * Sets the title of the browser tab while it is rendered; "" leaves the title as it is. The title of a page's part is
+ * followed by the page's own.
+ */
 export function useTabTitle(title: string): void {
   useEffect(() => {
     if (title === "") return;
@@ -41,7 +44,7 @@ interface TabsProps {
   readonly tabs: readonly { readonly name: string; readonly title: string; readonly href: string }[];
 }
 
-/** Links to the parts of a page, each with its own address. */
+/** Links to the parts of a page, each with its own URL. */
 export function Tabs({ label, current, tabs }: TabsProps) {
   return (
     <nav class="tabs" aria-label={label}>

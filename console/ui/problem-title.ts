@@ -7,6 +7,6 @@ const TITLES: Readonly<Record<number, string>> = {
   503: "Grove can't answer now",
 };
 
-/** What the server refused as a mistake of who sent it is not its own fault, whichever status it chose. */
+/** The title for a failed call. Any 4xx is a mistake in the request, not a fault of the server. */
 export const titleOf = (status: number): string =>
   TITLES[status] ?? (status >= 400 && status < 500 ? "Not accepted" : "Something went wrong");

@@ -6,7 +6,7 @@ import { Notice } from "./notice.tsx";
 interface ShownOnceProps {
   /** The title of the dialog. */
   readonly title: string;
-  /** What the secret is. */
+  /** The label of the secret. */
   readonly label: string;
   readonly secret: string;
   /** What is shown below the secret. */
@@ -14,7 +14,7 @@ interface ShownOnceProps {
   readonly onClose: () => void;
 }
 
-/** A new secret, which is shown once: Escape and a click beside the dialog ask before it closes. */
+/** A dialog with a new secret, which is shown only once. Escape or a click outside asks before it closes. */
 export function SecretDialog({ title, label, secret, children, onClose }: ShownOnceProps) {
   const [leaving, setLeaving] = useState(false);
   return (

@@ -1,14 +1,17 @@
 import { UNFINISHED } from "../format.ts";
 
 interface TimeInputProps {
-  /** As such an input has it; `UNFINISHED` for a part of a time. */
+  /** The value of a datetime-local input; `UNFINISHED` for an incomplete time. */
   readonly value: string;
   readonly onTime: (value: string) => void;
   readonly name?: string;
   readonly readOnly?: boolean;
 }
 
-/** A date and a time. The browser gives "" for a part of them: the text of the field tells that from an empty one. */
+/**
+ * An input for a date and a time. The browser's value is "" both for an empty and an incomplete time;
+ * `validity.badInput` distinguishes them.
+ */
 export function TimeInput({ value, onTime, ...more }: TimeInputProps) {
   const read = ({ currentTarget: { validity, value: now } }: { readonly currentTarget: HTMLInputElement }): void => {
     const next = validity.badInput ? UNFINISHED : now;
@@ -20,7 +23,7 @@ export function TimeInput({ value, onTime, ...more }: TimeInputProps) {
       {...more}
       value={value === UNFINISHED ? "" : value}
       onInput={read}
-      // The browser tells nothing of the parts: they are looked at when somebody is done with the field.
+      // The browser fires no event for an incomplete time, so the input is read when the user leaves it.
       onBlur={read}
       onKeyDown={(event) => {
         if (event.key === "Enter") read(event);

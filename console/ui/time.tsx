@@ -14,7 +14,10 @@ export function useNow(everyMs = 10_000): number {
 interface TimeProps {
   readonly at: string;
   readonly both?: boolean;
-  /** True for what may still come. Anything else has happened, whatever the clocks of server and browser say. */
+  /**
+   * True for a time that may be in the future. Others are shown as past, even if the clocks of server and browser
+   * differ.
+   */
   readonly mayCome?: boolean;
 }
 
@@ -34,7 +37,7 @@ export function Time({ at, both = false, mayCome = false }: TimeProps) {
   );
 }
 
-/** When something ends; `null` is never. */
+/** The end of something; null: never. */
 export function End({ at, both = false }: { readonly at: string | null; readonly both?: boolean }) {
   return at === null ? <span class="tag">never</span> : <Time at={at} both={both} mayCome />;
 }

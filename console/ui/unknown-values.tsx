@@ -1,18 +1,18 @@
 import { Notice } from "./notice.tsx";
 
-/** The values that a page knows of a name in its address: a list, or a rule. */
+/** The known values of a parameter: a list, or a predicate. */
 type Known = readonly string[] | ((value: string) => boolean);
 
 const isKnown = (known: Known, value: string): boolean =>
   typeof known === "function" ? known(value) : known.includes(value);
 
-/** The names in the address of a page whose value the page does not know; one that is empty is as good as absent. */
+/** The parameters of the URL with unknown values. An empty value counts as absent. */
 export const unknownIn = (query: URLSearchParams, known: Readonly<Record<string, Known>>): readonly string[] =>
   Object.entries(known)
     .filter(([name, values]) => (query.get(name) ?? "") !== "" && !isKnown(values, query.get(name) ?? ""))
     .map(([name]) => name);
 
-/** Says that the usual view is shown because the address has an unknown value, which is not repeated. */
+/** A notice that the default view is shown because the URL has an unknown value, which is not repeated. */
 export function UnknownValues({ names }: { readonly names: readonly string[] }) {
   if (names.length === 0) return null;
   const list = names.map((name) => `“${name}”`).join(" and ");

@@ -1,12 +1,12 @@
 import type { RefObject } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
-/** Fields that the user may be typing in. */
+/** Elements in which the user may be typing. */
 const TYPED = "input:not([type=checkbox]):not([type=radio]), textarea, select";
 
 /**
- * Gives the focus to a field that appears in a dialog which is open already: the browser looks for `autofocus` only when
- * it opens one. A field that the user is typing in keeps the focus.
+ * Focuses a field that appears in an open dialog: the browser applies `autofocus` only when it opens a dialog. A field
+ * in which the user is typing keeps the focus.
  */
 export function useArrivalFocus(isWanted: boolean): RefObject<HTMLInputElement | null> {
   const field = useRef<HTMLInputElement>(null);

@@ -1,11 +1,11 @@
 import { useState } from "preact/hooks";
 
 /**
- * A draft of a loaded value. It starts again when another value is loaded.
+ * A draft of a loaded value, which restarts when another value is loaded.
  *
- * An effect that copies the loaded value would run after the first paint and erase what was typed by then.
+ * An effect that copies the loaded value would run after the first paint, and overwrite what was typed by then.
  *
- * @param loaded a string, or an object that JSON can hold: values are compared as JSON
+ * @param loaded a string or a JSON value: values are compared as JSON
  */
 export function useDraft<T>(loaded: T): [typed: T, change: (next: (typed: T) => T) => void] {
   const key = JSON.stringify(loaded);

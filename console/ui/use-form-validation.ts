@@ -1,10 +1,11 @@
 import { useState } from "preact/hooks";
 
 /**
- * How a form refuses to be sent. A button that is only disabled does not say why: here the attempt marks what is wrong, and
- * moves the focus to the first such field.
+ * The validation of a form at `submit`. A disabled button would not say why: instead, the attempt marks the mistakes and
+ * focuses the first such field.
  *
- * @returns whether the last attempt was refused, and what a form does at `submit`: true when it may be sent
+ * @returns whether the last attempt was refused, and the function to call at `submit`, which returns true when the form may
+ *   be sent
  */
 export function useTried(): readonly [tried: boolean, attempt: (event: Event, isRight: boolean) => boolean] {
   const [tried, setTried] = useState(false);
@@ -18,12 +19,12 @@ export function useTried(): readonly [tried: boolean, attempt: (event: Event, is
   return [tried, attempt];
 }
 
-/** True for a form with a field whose text the browser gives as "", as it is no value: part of a date, no number. */
+/** True when a field of the form has incomplete input, such as a part of a date, whose value is "". */
 const hasBadInput = (form: EventTarget | null): boolean =>
   form instanceof HTMLFormElement &&
   Array.from(form.elements).some((field) => field instanceof HTMLInputElement && field.validity.badInput);
 
-/** Moves the focus to the first field below an element that is marked as wrong, once the marks are drawn. */
+/** Focuses the first invalid field in an element after the next rendering. */
 export function focusWrong(around: EventTarget | null): void {
   if (!(around instanceof HTMLElement)) return;
   window.requestAnimationFrame(() => around.querySelector<HTMLElement>("[aria-invalid='true']")?.focus());

@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import type { Answer, Problem } from "../result.ts";
 
-/** Loaded data. The last value stays while a newer one is loaded. */
+/** Loaded data. The previous value stays while a new one is loading. */
 export interface Loaded<T> {
   readonly value: T | null;
   readonly problem: Problem | null;
@@ -10,9 +10,9 @@ export interface Loaded<T> {
 }
 
 /**
- * Loads when `key` changes. An answer to an earlier request is dropped.
+ * Loads whenever `key` changes. Answers to earlier requests are ignored.
  *
- * @param key all that the request depends on
+ * @param key everything that the request depends on
  */
 export function useLoad<T>(key: string, ask: () => Promise<Answer<T>>): Loaded<T> {
   const [state, setState] = useState<{ key: string; value: T | null; problem: Problem | null; busy: boolean }>({

@@ -1,21 +1,21 @@
 import type { RefObject } from "preact";
 import { useEffect, useState } from "preact/hooks";
 
-/** Rows that are drawn beyond each edge of the screen, so that scrolling shows no gap. */
+/** Rows drawn beyond each edge of the screen, so that scrolling shows no gap. */
 const SPARE = 30;
-/** Up to this number all rows are drawn. */
+/** Up to this number, all rows are drawn. */
 const ALL = 200;
 
-/** Which of many rows are drawn: from `first` up to and without `end`. */
+/** The range of drawn rows; `end` is exclusive. */
 export interface DrawnRows {
   readonly first: number;
   readonly end: number;
 }
 
 /**
- * Draws only the rows of a long list that are near the screen: the page stays quick with ten thousand rows.
+ * Draws only the rows of a long list that are near the screen, so that the page stays fast with ten thousand rows.
  *
- * @param rowHeight in pixels; all rows are equally high
+ * @param rowHeight px; all rows have the same height
  */
 export function useDrawnRows(body: RefObject<HTMLElement | null>, count: number, rowHeight: number): DrawnRows {
   const [drawn, setDrawn] = useState<DrawnRows>({ first: 0, end: Math.min(count, ALL) });

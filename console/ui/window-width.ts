@@ -1,9 +1,9 @@
 import { useEffect, useState } from "preact/hooks";
 
-/** The width of a phone (px). The style sheet has the same one. */
+/** Largest width of a phone (px), as in the style sheets. */
 const NARROW_PX = 560;
 
-/** The width of the window (px), also after a phone was turned. */
+/** The width of the window (px), updated when it is resized. */
 export function useWindowWidth(): number {
   const [width, setWidth] = useState(window.innerWidth);
   useEffect(() => {

@@ -1,9 +1,9 @@
 interface WorkingProps {
-  /** What is being done, without a full stop; absent where there is no more to say. */
+  /** The running action, without a full stop. */
   readonly text?: string | undefined;
 }
 
-/** Says at once that something is being done. It is announced, and moves as long as it lasts. */
+/** An animated message about a running action, which is announced to screen readers. */
 export function Working({ text = "Waiting for the answer" }: WorkingProps) {
   return (
     <p class="working" role="status">

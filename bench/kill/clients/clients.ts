@@ -5,26 +5,26 @@ import { endGroup, LOGIN_ROLES, type LoginMount, makeLoginMount, makeRole, type 
 import { LISTED_MS, revokeByJob } from "./jobs.ts";
 import { isAnswer, RETRY_MS, Recorder, type Servers } from "./recorder.ts";
 
-/** Clients that work at the same time. */
+/** Concurrent clients. */
 const CLIENTS = 8;
-/** Between two requests of a client (ms). */
+/** Pause of a client between two requests (ms). */
 const PAUSE_MS = 20;
-/** A client works with this many of its newest tokens. */
+/** A client uses only this many of its newest tokens. */
 const NEWEST = 12;
 /** Longest time between two watermarks (ms). */
 const MAX_CALM_MS = 4_000;
-/** How long clients make tokens of one role, which a job then revokes (ms). */
+/** How long clients create tokens of one role before a job revokes them (ms). */
 const ROLE_MS = 15_000;
-/** One job in so many revokes tokens that may not be listed yet. */
+/** One in this many jobs revokes tokens that may not be listed yet. */
 const EARLY_JOBS = 4;
 
 const ROOT_FIELDS = { ttl: "24h", policies: ["root"] };
 
-/** Clients that send requests to all servers, and the history of what they asked and got. */
+/** Clients that send requests to all servers, and record the history of requests and answers. */
 export class Clients {
   readonly recorder: Recorder;
   readonly #choices: Choices;
-  /** Tokens that can't have children, or whose children would end with their last use. */
+  /** Tokens that can't have children, or whose children would end with the token's last use. */
   readonly #childless = new Set<string>();
   #marked: Role | null = null;
   #listed: Role | null = null;
@@ -48,7 +48,7 @@ export class Clients {
     this.#stopped = true;
   }
 
-  /** Uses every token once more, at a random server each, and again until it is answered. */
+  /** Uses every token once more at a random server, and repeats that until it is answered. */
   async useAll(): Promise<void> {
     const names = this.recorder.tokens;
     const next = async (): Promise<void> => {
@@ -76,7 +76,7 @@ export class Clients {
     }
   }
 
-  /** Makes tokens of a kind. @param above can be the parent. */
+  /** Creates tokens of a kind. @param above the possible parent. */
   async #create(kind: number, above: string | undefined): Promise<string[]> {
     const parent = above === undefined || this.#childless.has(above) ? null : above;
     let made: (string | null)[];
@@ -111,7 +111,7 @@ export class Clients {
     return this.recorder.make(`v1/auth/token/create/${role.name}`, { body: ROOT_FIELDS }, { groups: [role.group] });
   }
 
-  /** Logs in with one secret-id at up to three servers at the same time. It is good for one login. */
+  /** Logs in with one secret-id at up to three servers concurrently. The secret-id is valid for one login. */
   async #logIn(): Promise<(string | null)[]> {
     const mount = this.#mount;
     if (mount === null) return [];
@@ -128,7 +128,7 @@ export class Clients {
     return made;
   }
 
-  /** Revokes a token by the root token: with what is below it, or alone. False without an answer. */
+  /** Revokes a token with the root token: with its descendants, or alone. False without an answer. */
   async #revoke(token: string): Promise<boolean> {
     const alone = this.#choices.below(3) === 0;
     const begin = performance.now();
@@ -139,20 +139,20 @@ export class Clients {
     return isAnswer(reply);
   }
 
-  /** Ends the tokens of a role, or of a mount, again and again. */
+  /** Repeatedly ends the tokens of a role or of a mount. */
   async #setWatermarks(): Promise<void> {
     while (!this.#stopped) {
       await pause(this.#choices.below(MAX_CALM_MS));
       const isMount = this.#choices.below(2) === 0;
       const of = isMount ? this.#mount : this.#marked;
       if (of !== null && (await endGroup(this.recorder, of))) continue;
-      // Nobody knows which of the tokens that it gives from now on the lost request will end.
+      // It is unknown which of the group's later tokens the lost request will end, so a new group replaces it.
       if (isMount) this.#mount = await makeLoginMount(this.recorder);
       else this.#marked = await makeRole(this.recorder);
     }
   }
 
-  /** Makes a role every few seconds, and revokes its tokens by a job: mostly when all of them are listed. */
+  /** Creates a role every few seconds, and revokes its tokens with a job, mostly after all of them are listed. */
   async #runJobs(): Promise<void> {
     const waiting: { role: Role; sinceMs: number }[] = [];
     while (!this.#stopped) {

@@ -5,7 +5,7 @@ import { isAnswer, type Recorder } from "./recorder.ts";
 /** A token role. */
 export interface Role {
   readonly name: string;
-  /** Its tokens, in the history. */
+  /** The group of its tokens in the history. */
   readonly group: string;
 }
 
@@ -19,12 +19,12 @@ export interface LoginMount {
 type LoginRole = (typeof LOGIN_ROLES)[number];
 export const LOGIN_ROLES = ["service", "batch"] as const;
 
-/** Time after which every server knows a mount, whatever copies it has (ms). */
+/** Time after which every server knows a new mount, even with an old snapshot (ms). */
 const KNOWN_MS = 6_000;
 
 let made = 0;
 
-/** Makes a token role. Null when the server does not make it. */
+/** Creates a token role. Null when the server does not create it. */
 export async function makeRole(recorder: Recorder): Promise<Role | null> {
   const name = `kill-role-${made++}`;
   const body = { orphan: true, allowed_policies: "root" };
@@ -32,14 +32,14 @@ export async function makeRole(recorder: Recorder): Promise<Role | null> {
   return reply?.status === 204 ? { name, group: `role ${name}` } : null;
 }
 
-/** Makes a mount whose secret-ids are good for one login each. Null when the server does not make it. */
+/** Creates a mount whose secret-ids are valid for one login each. Null when the server does not create it. */
 export async function makeLoginMount(recorder: Recorder): Promise<LoginMount | null> {
   const path = `kill-login-${made++}`;
   const roleIds: Record<LoginRole, string> = { service: "", batch: "" };
   const write = (below: string, body: Json) => recorder.sendUntilAnswered("POST", `v1/${below}`, { body });
   await write(`sys/auth/${path}`, { type: "approle" });
   await pause(KNOWN_MS);
-  // All clients have one address.
+  // All clients share one address, so the default limit per address would throttle them.
   await write(`sys/quotas/rate-limit/${path}`, { path: `auth/${path}`, rate: 1_000_000 });
   for (const type of LOGIN_ROLES) {
     const role = `auth/${path}/role/${type}`;
@@ -52,7 +52,7 @@ export async function makeLoginMount(recorder: Recorder): Promise<LoginMount | n
   return { path, roleIds, group: `mount ${path}` };
 }
 
-/** Ends what a role, or a mount, has given, by a watermark. @returns false when nobody knows whether it did. */
+/** Ends the tokens of a role or a mount with a watermark. @returns false when it is unknown whether that succeeded. */
 export async function endGroup(recorder: Recorder, of: Role | LoginMount): Promise<boolean> {
   const isMount = "path" in of;
   const paths = isMount

@@ -3,20 +3,20 @@ import { member, text, texts } from "../../servers/client.ts";
 import type { Role } from "./groups.ts";
 import { isAnswer, RETRY_MS, type Recorder } from "./recorder.ts";
 
-/** Time after which every token is listed whose creation was answered, whatever was killed meanwhile (ms). */
+/** Time after which every token with an answered creation is listed, whatever was killed meanwhile (ms). */
 export const LISTED_MS = 180_000;
-/** A job that has not ended by then is given up (ms). */
+/** Time limit of a job (ms). */
 const JOB_MS = 300_000;
-/** More tokens than a role gets. */
+/** More tokens than any role has. */
 const NO_LIMIT = 1_000_000;
 const ENDED = ["done", "failed", "refused", "stopped"];
 
-/** Revokes all tokens of a role by a job, and records its receipt. */
+/** Revokes all tokens of a role with a job, and records its receipt. */
 export async function revokeByJob(recorder: Recorder, { name, group }: Role): Promise<void> {
   const begin = performance.now();
   const receipt = await receiptOf(recorder, name);
   if (receipt === null) {
-    // It may have ended any of them, and may do so later.
+    // The job may have ended any of the role's tokens, or may still do so.
     recorder.history.push({ kind: "watermark", group, begin, end: null });
     return;
   }
@@ -25,7 +25,7 @@ export async function revokeByJob(recorder: Recorder, { name, group }: Role): Pr
   recorder.history.push({ kind: "receipt", group, ended, listedUpTo: begin - LISTED_MS, begin, end: doneAt });
 }
 
-/** The tokens that the job ended by its receipt; null when it is not known which. */
+/** The tokens that the job ended, from its receipt; null when that is unknown. */
 async function receiptOf(recorder: Recorder, role: string): Promise<{ ended: string[]; doneAt: number } | null> {
   const body = { role, include_root: true, dry_run: false, expected_count: NO_LIMIT };
   const started = await recorder.send("POST", "v1/sys/tokens/revoke", { body });
@@ -48,7 +48,7 @@ async function receiptOf(recorder: Recorder, role: string): Promise<{ ended: str
     await pause(RETRY_MS);
   }
   const doneAt = performance.now();
-  // A receipt names a token once its tree has swept it. Then the first page says that it is complete.
+  // A receipt lists a token once its tree has swept it. The first page says when the receipt is complete.
   const isComplete = async () =>
     member((await recorder.sendUntilAnswered("GET", `${path}/receipt`))?.body, "data", "complete") === true;
   while (!(await isComplete())) {
@@ -69,7 +69,7 @@ async function receiptOf(recorder: Recorder, role: string): Promise<{ ended: str
   return { ended: recorder.named(accessors), doneAt };
 }
 
-/** Asks the trees themselves. A token that they accept is a use of it. */
+/** Asks the trees themselves. A token that they accept counts as a use. */
 async function verifyEnded(recorder: Recorder, job: string): Promise<void> {
   const begin = performance.now();
   const reply = await recorder.sendUntilAnswered("POST", "v1/sys/tokens/verify-ended", { body: { job } });

@@ -4,19 +4,19 @@ import { type Json, member, type Reply, send } from "../../servers/client.ts";
 import { AnsweredChanges, type AnswerLines, findUnrecorded } from "../changes.ts";
 import type { Choices } from "../writer.ts";
 
-/** After a request without an answer, or a 5xx (ms). */
+/** Pause after a request without an answer, or with a 5xx (ms). */
 export const RETRY_MS = 200;
 /** Time limit of a request (ms). */
 const ANSWER_MS = 60_000;
-/** A request is repeated at most this many times until it is answered: for two minutes and more. */
+/** Most attempts of a request until it is answered, which take at least two minutes. */
 const MAX_TRIES = 600;
-/** Statuses of usual answers. A revocation of a token that is gone is a 400, and so is a second login with one nonce. */
+/** Expected statuses. The revocation of an ended token, and a second login with one nonce, answer 400. */
 const USUAL: readonly number[] = [200, 202, 204, 400, 403];
 
-/** What is known of a token before it is made. */
+/** The known facts about a token before its creation. */
 export type NewToken = Partial<Pick<Creation, "parent" | "groups" | "uses" | "batch" | "nonce">>;
 
-/** Where the requests go. */
+/** The servers that receive the requests. */
 export interface Servers {
   readonly urls: () => readonly string[];
   readonly rootToken: string;
@@ -24,21 +24,21 @@ export interface Servers {
   readonly mayLackWorker: boolean;
 }
 
-/** A request. Without `by` it is sent with the root token, with "" without a token. */
+/** A request with the token `by`: by default the root token, "" for no token. */
 interface Request {
   readonly by?: string;
   readonly body?: Json;
-  /** True when its answer waits by design, so that it is no measure of a fault. */
+  /** True when the answer waits by design, so its latency says nothing about a fault. */
   readonly waits?: boolean;
 }
 
-/** Sends requests to random servers, and records the history of what was asked and answered. */
+/** Sends requests to random servers, and records the history of requests and answers. */
 export class Recorder {
   readonly history: HistoryEvent[] = [];
   readonly choices: Choices;
-  /** For the audit store. */
+  /** Successful changes, to compare with the audit store. */
   readonly changes = new AnsweredChanges();
-  /** Answers that no request should get, and how often. */
+  /** Unexpected answers, with their numbers. */
   readonly surprises = new Map<string, number>();
   /** Longest time from a request to its answer (ms). */
   longestMs = 0;
@@ -56,7 +56,6 @@ export class Recorder {
     this.choices = choices;
   }
 
-  /** The names of all tokens. */
   get tokens(): string[] {
     return [...this.#texts.keys()];
   }
@@ -65,16 +64,16 @@ export class Recorder {
     return this.#texts.get(token) ?? "";
   }
 
-  /** The names of the tokens with these accessors. One whose creation was not answered has none. */
+  /** The names of the tokens with these accessors. A token whose creation was not answered has no name. */
   named(accessors: readonly string[]): string[] {
     return accessors.flatMap((accessor) => this.#names.get(accessor) ?? []);
   }
 
-  /** Makes a token by a request. @returns its name; null when it was not made, or without an answer. */
+  /** Creates a token. @returns its name; null without an answer, or when it was not created. */
   async make(path: string, request: Request, about: NewToken): Promise<string | null> {
     const begin = performance.now();
     const reply = await this.send("POST", path, request);
-    // A request of the parent is a use of it, whatever it asks.
+    // A request with the parent's token is a use of it, whatever the answer to the creation.
     if (about.parent) this.#noteUse(about.parent, begin, reply);
     const text = member(reply?.body, "auth", "client_token");
     if (reply?.status !== 200 || typeof text !== "string") return null;
@@ -99,7 +98,7 @@ export class Recorder {
     return accepted !== null;
   }
 
-  /** Sends a request again and again, until it is answered and it is not a 5xx. Null when that takes minutes. */
+  /** Repeats a request until its answer is not a 5xx. Null when that takes minutes. */
   async sendUntilAnswered(method: string, path: string, request: Request = {}): Promise<Reply | null> {
     for (let tries = 0; tries < MAX_TRIES; tries++) {
       const reply = await this.send(method, path, request);
@@ -128,7 +127,10 @@ export class Recorder {
     return reply;
   }
 
-  /** Reads the audit store: an answered change without its record is a surprise. @param stream see `AnsweredChanges`. */
+  /**
+   * Reads the audit store. An answered change without a record is recorded as a surprise. @param stream see
+   * `AnsweredChanges`.
+   */
   async checkRecords(stream?: AnswerLines): Promise<void> {
     const [first, ...others] = this.#servers.urls().map((url) => ({ url, token: this.#servers.rootToken }));
     if (!first) return;
@@ -141,7 +143,7 @@ export class Recorder {
 }
 
 function isUsual({ status, headers }: Reply, mayLackWorker: boolean): boolean {
-  // A 503 has to say when to come again.
+  // A 503 must have a Retry-After header.
   if (status === 503) return "retry-after" in headers;
   return USUAL.includes(status) || (status === 502 && mayLackWorker);
 }

@@ -27,7 +27,7 @@ export function reportHistory(
   const violations = violationsOf(history);
   for (const violation of violations.slice(0, MOST_PRINTED)) say(`BROKEN: ${violation}`);
   if (violations.length > 0) {
-    // It names tokens by numbers and has no secret.
+    // The history has numbers in place of tokens, so it contains no secret.
     const file = join(tmpdir(), `grove-history-${process.pid}.jsonl`);
     writeFileSync(file, history.map((event) => `${JSON.stringify(event)}\n`).join(""));
     say(`the history is in ${file}`);

@@ -21,14 +21,14 @@ function inBytes(ms: number): Buffer {
 
 /** The clock of a node, which can be moved while the node runs. */
 export class Clock {
-  /** For the environment of the node's processes. */
+  /** Environment variables for the node's processes. */
   readonly settings: Readonly<Record<string, string>>;
   readonly #file: string;
   readonly #usualMs: number;
 
   /**
-   * @param library as `buildMovedClock` returns it; null: the clock can't be moved.
-   * @param usualMs how far the clock is ahead of that of the machine unless it is moved (ms); below 0: behind.
+   * @param library from `buildMovedClock`; null: the clock can't be moved.
+   * @param usualMs offset of the unmoved clock from the machine's (ms); negative: behind.
    */
   constructor(library: string | null, directory: string, name: string, usualMs: number) {
     this.#file = join(directory, `${name}.clock`);
@@ -37,9 +37,9 @@ export class Clock {
     writeFileSync(this.#file, inBytes(usualMs));
   }
 
-  /** Moves the clock from its usual place by this time (ms), at once. */
+  /** Moves the clock to this distance from its usual offset (ms), at once. */
   move(byMs: number): void {
-    // In place: the processes have the file mapped.
+    // Written in place, since the processes have mapped the file.
     const file = openSync(this.#file, "r+");
     writeSync(file, inBytes(this.#usualMs + byMs), 0, BYTES, 0);
     closeSync(file);

@@ -2,20 +2,20 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { BucketEmulator } from "../../../test/support/bucket.ts";
 import { LEASE_MS, type Node } from "./nodes.ts";
 
-/** What a fault needs. */
+/** The objects that a fault acts on. */
 export interface Scene {
   readonly victim: Node;
   readonly bucket: BucketEmulator;
 }
 
-/** A fault, from its beginning until it has been mended. */
+/** Causes a fault, and returns after it has been repaired. */
 export type Fault = (scene: Scene) => Promise<void>;
 
 /** Longer than a lease. */
 const PAST_LEASE_MS = LEASE_MS * 1.5;
 const SHORT_MS = LEASE_MS / 4;
 const SLOW_MS = 150;
-/** workerd leaves the cluster when its clock and that of the bucket differ by a tenth of this, more or less. */
+/** workerd leaves the cluster when its clock differs from the bucket's by roughly a tenth of this. */
 const MOVED_MS = LEASE_MS / 4;
 const FAR_MS = LEASE_MS * 2;
 

@@ -8,7 +8,7 @@ import { buildMovedClock, Clock } from "./clock.ts";
 import { FAULTS } from "./faults.ts";
 import { LEASE_MS, Node, SECRETS, TIME_DIVISOR } from "./nodes.ts";
 
-/** The nodes, and how far the clock of each is ahead (ms); below 0: behind. */
+/** The nodes with the offsets of their clocks (ms); negative: behind. */
 const NODES = { "node-1": 0, "node-2": 400, "node-3": -400 };
 /** Longest time between two faults (ms). */
 const MAX_CALM_MS = 2_000;
@@ -26,7 +26,7 @@ export async function killCluster({ rounds, minutes, directory, choices, say }: 
     }),
   );
   const [first, ...others] = nodes;
-  // The first one builds the Worker and makes the installation.
+  // The first node builds the Worker and initializes the installation.
   await first?.start();
   await Promise.all(others.map((node) => node.start()));
   const clients = new Clients(
@@ -48,7 +48,7 @@ export async function killCluster({ rounds, minutes, directory, choices, say }: 
     if (!victim) break;
     clients.recorder.longestMs = 0;
     await FAULTS[name]?.({ victim, bucket });
-    // Requests that began during the fault end within a lease.
+    // Requests that began during the fault end within the time of a lease.
     await pause(LEASE_MS);
     count++;
     const figures = done.get(name) ?? { count: 0, longestMs: 0 };

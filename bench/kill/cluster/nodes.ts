@@ -8,17 +8,17 @@ import { freePort } from "../../../test/support/free-port.ts";
 import { newSecrets, ServeProcess } from "../../servers/serve.ts";
 import type { Clock } from "./clock.ts";
 
-/** Leases are this many times shorter than those of an installation: 4 s. */
+/** Leases are this many times shorter than in production: 4 s. */
 export const TIME_DIVISOR = 5;
 export const LEASE_MS = 20_000 / TIME_DIVISOR;
 
-/** A node that does not start so many times ends the run. */
+/** The run fails after this many failed starts of a node. */
 const MAX_STARTS = 5;
 
-/** What all nodes have in common. */
+/** Secrets that all nodes share. */
 export const SECRETS = { ...newSecrets(), GROVE_CLUSTER_KEY: randomBytes(32).toString("hex") };
 
-/** The way of other nodes to one: a TCP proxy that can be cut. */
+/** A TCP proxy between a node and the other nodes, which can cut their connections. */
 export class PeerPath {
   readonly port: number;
   readonly #server: Server;
@@ -39,7 +39,7 @@ export class PeerPath {
     return path;
   }
 
-  /** Cuts the path, or mends it. */
+  /** Cuts or restores the path. */
   cut(isCut: boolean): void {
     this.#isCut = isCut;
     if (isCut) for (const socket of this.#open) socket.destroy();
@@ -122,7 +122,7 @@ export class Node {
     return new Node(name, clock, path, join(directory, name), flags, bucket, onLine);
   }
 
-  /** Origin of the node, also while it does not run. */
+  /** Origin of the node, also while it is stopped. */
   get url(): string {
     return this.#url;
   }
@@ -132,12 +132,12 @@ export class Node {
     return this.#process;
   }
 
-  /** Starts the node, at the address that it has had. */
+  /** Starts the node at its previous address, if it had one. */
   async start(): Promise<void> {
     const settings = {
       ...this.#bucket.environment,
       ...this.clock.settings,
-      // The bucket tells the nodes apart by their keys.
+      // The emulated bucket distinguishes the nodes by their access keys.
       AWS_ACCESS_KEY_ID: this.name,
       GROVE_CLUSTER_KEY: SECRETS.GROVE_CLUSTER_KEY,
       GROVE_CLUSTER_UNSAFE_TIME_DIVISOR: String(TIME_DIVISOR),
@@ -145,7 +145,7 @@ export class Node {
     const listen = this.#url === "" ? [] : ["--listen", this.#url.replace("http://", "")];
     const options = { flags: [...this.#flags, ...listen], settings, onLine: this.#onLine };
     const start = () => ServeProcess.start(this.#data, SECRETS, options);
-    // On a machine that is too busy, short leases lapse while a node starts.
+    // On an overloaded machine, the short leases may expire while a node starts.
     for (let tries = 1; ; tries++) {
       try {
         this.#process = await start();
@@ -157,7 +157,7 @@ export class Node {
     this.#url = this.#process.url;
   }
 
-  /** Deletes the disk of a node that does not run. */
+  /** Deletes the disk of a stopped node. */
   loseDisk(): void {
     rmSync(this.#data, { recursive: true, force: true });
   }
