@@ -1,6 +1,7 @@
 import type { AuditEvents } from "../../client/answers.d.ts";
 import type { Api } from "../api.ts";
-import type { Answer } from "../result.ts";
+import { type Answer, done } from "../result.ts";
+import { LOOKED_THROUGH } from "./request-id.ts";
 
 /** A filter of events, with the fields of `sys/audit/events`. It never holds a token, as URLs are logged. */
 export interface AuditQuestion {
@@ -21,3 +22,11 @@ export const readEvents = (
   { after = "", isOwn = false } = {},
 ): Promise<Answer<AuditEvents>> =>
   api.read<AuditEvents>(isOwn ? "sys/audit-self/events" : "sys/audit/events", { limit: PAGE, ...question, after });
+
+/** Ids of late requests that begin so, the newest first. */
+export async function requestsBeginning(api: Api, part: string): Promise<Answer<readonly string[]>> {
+  const answer = await readEvents(api, { limit: LOOKED_THROUGH });
+  if (!answer.ok) return answer;
+  const ids = answer.value.events.flatMap(({ request_id: id }) => id ?? []);
+  return done([...new Set(ids)].filter((id) => id.startsWith(part.toLowerCase())));
+}

@@ -1,3 +1,5 @@
+import { count, counted } from "../format.ts";
+
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const IPV4 = /^\d{1,3}(?:\.\d{1,3}){3}$/;
 const IPV6 = /^(?=.*:.*:)[0-9a-f:.]+$/i;
@@ -7,9 +9,15 @@ export const isRequestId = (text: string): boolean => UUID.test(text);
 
 const PART = /^[0-9a-f]{8}(?:-[0-9a-f-]{0,26})?$/i;
 
-/** A hint for a text that may be the beginning of a request's id; "" for any other text. */
-export const partOfIdText = (text: string): string =>
-  PART.test(text) ? "If this is the beginning of a request's id, the whole id is needed: 36 characters" : "";
+/** True for a text that may be the beginning of a request's id. */
+export const isPartOfId = (text: string): boolean => PART.test(text);
+
+/** Events that are looked through for the beginning of an id: the store finds them by the hash of a whole one. */
+export const LOOKED_THROUGH = 1_000;
+
+/** What is said of the beginning of an id with so many requests. */
+export const beginningText = (found: number): string =>
+  `${found === 0 ? "No request" : counted(found, "request")} of the last ${count(LOOKED_THROUGH)} events ${found > 1 ? "begin" : "begins"} so: ${found === 0 ? "of an older one the whole id is needed, 36 characters" : "type more of the id"}`;
 
 /** True for a text with the form of a client's address. */
 export const isAddress = (text: string): boolean => IPV4.test(text) || IPV6.test(text);

@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
-import { isAddress, isRequestId, partOfIdText } from "../audit/request-id.ts";
+import { requestsBeginning } from "../audit/read-events.ts";
+import { beginningText, isAddress, isPartOfId, isRequestId } from "../audit/request-id.ts";
 import { Timeline } from "../audit/timeline.tsx";
 import { href } from "../href.ts";
 import { go } from "../router.ts";
@@ -29,12 +30,20 @@ export function AuditPage({ query }: { readonly query: URLSearchParams }) {
   };
   // An empty text leads from filtered events back to all.
   const isNothing = text === "" && address === "" && path === "";
-  const part = isNothing ? "Type an id, an address or the beginning of a path" : partOfIdText(text);
+  const missing = isNothing ? "Type an id, an address or the beginning of a path" : "";
   const submit = async (event: Event): Promise<void> => {
-    if (!attempt(event, !isToken && part === "")) return;
+    if (!attempt(event, !isToken && missing === "")) return;
+    if (isPartOfId(text)) return findBeginning();
     const found = await refusalOfParts(session, [text]);
     setRefusal(found);
     if (found === "") go(placeOf(text));
+  };
+  const findBeginning = async (): Promise<void> => {
+    const answer = await requestsBeginning(session.api, text);
+    if (!answer.ok) return setRefusal(answer.problem.messages.join(" "));
+    const [id] = answer.value;
+    if (id !== undefined && answer.value.length === 1) return go(placeOf(id));
+    setRefusal(beginningText(answer.value.length));
   };
   const title = address !== "" ? `Events from ${address}` : path !== "" ? `Events at ${path}…` : "Events";
   return (
@@ -45,7 +54,7 @@ export function AuditPage({ query }: { readonly query: URLSearchParams }) {
       />
       <div class="stack">
         <form class="find-events" aria-label="Find events" onSubmit={submit}>
-          <Field label="Request id, address or path" wrong={isToken ? TOKEN_TYPED : tried ? part || refusal : ""}>
+          <Field label="Request id, address or path" wrong={isToken ? TOKEN_TYPED : refusal || (tried ? missing : "")}>
             <TextInput value={typed} onText={type} placeholder="The id that a refused client was given" />
           </Field>
           <button type="submit" class="button primary">

@@ -12,7 +12,7 @@ import type { Problem } from "../result.ts";
 import { useSession } from "../session.ts";
 import { EndedTokenPage } from "../tokens/ended-token.tsx";
 import { RevokeOne } from "../tokens/revoke-dialog.tsx";
-import { amountText, childrenText, descendantsText, nameOf } from "../tokens/selection.ts";
+import { amountText, childrenText, descendantsText, nameOf, pairsText } from "../tokens/selection.ts";
 import { readToken, readTokenOrEnd } from "../tokens/token-api.ts";
 import { TokenFacts } from "../tokens/token-facts.tsx";
 import {
@@ -264,7 +264,10 @@ interface RelativeProps {
 function Relative({ token, depth, below }: RelativeProps) {
   return (
     <li style={{ "--depth": String(depth) }}>
-      <a href={href(["tokens", token.accessor])}>{nameOf(token)}</a>
+      <span>
+        <a href={href(["tokens", token.accessor])}>{nameOf(token)}</a>{" "}
+        <span class="muted small">{pairsText(token)}</span>
+      </span>
       <span class="muted small number">
         {below !== "" && `${below} · `}
         <End at={token.expires} />

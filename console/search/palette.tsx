@@ -126,6 +126,7 @@ function foundText(found: readonly Found[]): string {
 
 const NOUNS: Readonly<Record<Kind, readonly [one: string, many: string]>> = {
   Requests: ["request", "requests"],
+  Receipts: ["receipt", "receipts"],
   Tokens: ["token", "tokens"],
   Leases: ["lease", "leases"],
   Entities: ["entity", "entities"],

@@ -1,6 +1,7 @@
 /** The kinds of results, in the order in which they are shown. */
 export const KINDS = [
   "Requests",
+  "Receipts",
   "Lists",
   "Tokens",
   "Leases",

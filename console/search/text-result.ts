@@ -4,7 +4,7 @@ import { href } from "../href.ts";
 import { leaseHref } from "../leases/lease-text.ts";
 import type { Problem } from "../result.ts";
 import { isSecretLike, looksChosen } from "../secret-detection.ts";
-import { nameOf } from "../tokens/selection.ts";
+import { nameOf, pairsText } from "../tokens/selection.ts";
 import type { Found } from "./search-result.ts";
 
 /** Metadata pairs shown beside a result. */
@@ -13,16 +13,7 @@ const PAIRS = 2;
 export const foundToken = (token: Token): Found => ({
   kind: "Tokens",
   name: nameOf(token),
-  detail: [
-    token.mount,
-    token.role,
-    ...Object.entries(token.metadata)
-      .map(([key, value]) => `${key}=${value}`)
-      .slice(0, PAIRS),
-    shortAccessor(token.accessor),
-  ]
-    .filter(Boolean)
-    .join(" · "),
+  detail: [token.mount, token.role, pairsText(token, PAIRS), shortAccessor(token.accessor)].filter(Boolean).join(" · "),
   href: href(["tokens", token.accessor]),
 });
 

@@ -1,12 +1,14 @@
 import { useEffect, useState } from "preact/hooks";
-import { isRequestId, partOfIdText } from "../audit/request-id.ts";
+import type { RevocationJob } from "../../client/answers.d.ts";
+import { requestsBeginning } from "../audit/read-events.ts";
+import { beginningText, isPartOfId, isRequestId } from "../audit/request-id.ts";
 import { href } from "../href.ts";
 import { NAV } from "../nav.ts";
 import { mayBeToken } from "../secret-detection.ts";
-import { ASKED_PATHS, mayDo, useSession } from "../session.ts";
+import { ASKED_PATHS, mayDo, type Session, useSession } from "../session.ts";
 import { MIN_SEARCH } from "../tokens/filter.ts";
 import { textItself, tokensByText } from "./find-tokens.ts";
-import { type Found, matching } from "./search-result.ts";
+import { type Found, matching, SHOWN_OF_KIND } from "./search-result.ts";
 import { namesOf } from "./searchable-names.ts";
 import { type Itself, NOTHING } from "./text-result.ts";
 
@@ -51,9 +53,10 @@ export function useSearch(text: string, isWhole: boolean): Search {
       if (isOld) return;
       if (itself.isKept || itself.found.length > 0) return setTokens({ ...itself, text });
       const searched = mayList ? await tokensByText(session, text) : NOTHING;
+      const { ids, note } = await idsOf(session, text);
       if (isOld) return;
-      const found = searched.isKept ? [] : [...requestOf(text), ...searched.found, ...listOf(text, searched.found)];
-      setTokens({ ...searched, text, found });
+      const found = searched.isKept ? [] : [...ids, ...searched.found, ...listOf(text, searched.found)];
+      setTokens({ ...searched, text, found, note: searched.note || note });
     };
     const timer = window.setTimeout(ask, isWhole ? 0 : PAUSE_MS);
     return () => {
@@ -64,22 +67,48 @@ export function useSearch(text: string, isWhole: boolean): Search {
   if (text === "") return { found: PAGES, note: "", busy: false };
   // The previous results stay until the next answer, so that the list does not jump.
   const busy = tokens.text !== text;
-  const found = [...tokens.found, ...matching([...names, ...PAGES], text)];
-  return { found, note: busy || isRequestId(text) ? "" : tokens.note || partOfIdText(text), busy };
+  const entity = isRequestId(text) ? names.filter((name) => name.href === entityHref(text)) : [];
+  // An id is of one thing.
+  const before = entity.length > 0 ? tokens.found.filter(({ kind }) => kind !== "Requests") : tokens.found;
+  const found = [...before, ...entity, ...matching([...names, ...PAGES], text)];
+  return { found, note: busy || isRequestId(text) ? "" : tokens.note, busy };
 }
 
-/** The page of a request, for a text with the form of its id. Entity ids have the same form. */
-const requestOf = (text: string): readonly Found[] =>
-  isRequestId(text)
-    ? [
-        {
-          kind: "Requests",
-          name: `Request ${text.toLowerCase()}`,
-          detail: "who asked for what, and why it was refused",
-          href: href(["requests", text.toLowerCase()]),
-        },
-      ]
-    : [];
+const entityHref = (id: string): string => href(["identity"], { id: id.toLowerCase() });
+
+/** What has this id, or one that begins so: a receipt, or requests. */
+async function idsOf(
+  session: Session,
+  text: string,
+): Promise<{ readonly ids: readonly Found[]; readonly note: string }> {
+  const { api } = session;
+  if (isRequestId(text)) {
+    const id = text.toLowerCase();
+    const mayRead = mayDo(session, ASKED_PATHS.revoke, "update", "sudo");
+    const job = mayRead ? await api.read<RevocationJob>(`sys/tokens/jobs/${id}`) : null;
+    return { ids: job?.ok ? [receiptOf(id)] : [requestOf(id)], note: "" };
+  }
+  if (!isPartOfId(text) || !mayDo(session, ASKED_PATHS.audit, "read", "sudo")) return { ids: [], note: "" };
+  const begun = await requestsBeginning(api, text);
+  if (!begun.ok) return { ids: [], note: "" };
+  const { length } = begun.value;
+  const note = length === 0 || length > SHOWN_OF_KIND ? beginningText(length) : "";
+  return { ids: begun.value.slice(0, SHOWN_OF_KIND).map(requestOf), note };
+}
+
+const receiptOf = (id: string): Found => ({
+  kind: "Receipts",
+  name: `Receipt ${id}`,
+  detail: "of a revocation: what ended, with proof",
+  href: href(["receipts", id]),
+});
+
+const requestOf = (id: string): Found => ({
+  kind: "Requests",
+  name: `Request ${id}`,
+  detail: "who asked for what, and why it was refused",
+  href: href(["requests", id]),
+});
 
 /** The list of all tokens that match the text. */
 const listOf = (text: string, tokens: readonly Found[]): readonly Found[] =>

@@ -4,7 +4,7 @@ import { count, duration } from "../format.ts";
 import { href } from "../href.ts";
 import { Accessor, End, Menu, Time } from "../ui/index.ts";
 import { EntityLink, Metadata, MethodLink, Policies, RoleLink } from "./links.tsx";
-import { nameOf } from "./selection.ts";
+import { nameOf, pairsText } from "./selection.ts";
 
 export interface Column {
   readonly name: string;
@@ -16,6 +16,20 @@ export interface Column {
 }
 
 const NONE = <span class="muted">–</span>;
+
+/** The name with what tells it from others of that name, where there is no room for a column of metadata. */
+const NAME_AND_METADATA: Column = {
+  name: "name",
+  label: "Token",
+  cell: (token) => (
+    <>
+      <a href={href(["tokens", token.accessor])} title={nameOf(token)}>
+        {nameOf(token)}
+      </a>
+      {pairsText(token) !== "" && <div class="muted small">{pairsText(token)}</div>}
+    </>
+  ),
+};
 
 /** All columns; the first is always shown. */
 export const COLUMNS: readonly Column[] = [
@@ -90,8 +104,11 @@ export const areColumns = (list: string): boolean =>
 
 /** The columns in the query, or the default columns. @param windowWidth px */
 export function shownColumns(query: URLSearchParams, windowWidth: number): readonly Column[] {
-  const named = query.get("columns")?.split(",") ?? usualColumns(windowWidth);
-  return COLUMNS.filter(({ name }, at) => at === 0 || named.includes(name));
+  const chosen = query.get("columns")?.split(",");
+  const named = chosen ?? usualColumns(windowWidth);
+  const [, ...others] = COLUMNS;
+  const [first] = chosen || named.includes("metadata") ? COLUMNS : [NAME_AND_METADATA];
+  return [...(first ? [first] : []), ...others.filter(({ name }) => named.includes(name))];
 }
 
 interface ColumnChoiceProps {

@@ -23,6 +23,13 @@ export function isConfirmed({ count, more }: Amount, typed: string): boolean {
   return count > 0 && !more && typed === String(count);
 }
 
+/** The first pairs of metadata, which tell tokens of one name apart; "" without any. */
+export const pairsText = ({ metadata }: Pick<Token, "metadata">, most = 2): string =>
+  Object.entries(metadata)
+    .slice(0, most)
+    .map(([key, value]) => `${key}=${value}`)
+    .join(" · ");
+
 export const nameOf = (token: Token): string => token.display_name || "token";
 
 /** `1,204`, or `10,000+` when counting stopped there. */

@@ -160,6 +160,10 @@ describe.skipIf(executable === undefined)("an incident in the console", () => {
     const job = /receipts\/([^/?]+)/.exec(page.url())?.[1] ?? "";
     const receipt = page.getByRole("region", { name: "What ended" });
     await receipt.getByText(`${TOTAL_TEXT} accessors`).waitFor();
+    await page.keyboard.press("Control+k");
+    await search().fill(job);
+    await page.getByRole("option", { name: `Receipt ${job}` }).waitFor();
+    await page.keyboard.press("Escape");
     await receipt
       .getByText("“payments-api” in name, metadata, role, path, entity or accessor", { exact: true })
       .waitFor();

@@ -12,7 +12,7 @@ import {
   tokenOfHash,
 } from "../../../console/audit/event-kind.ts";
 import { isLogin, whyOf } from "../../../console/audit/explain-request.ts";
-import { isAddress, isRequestId, partOfIdText } from "../../../console/audit/request-id.ts";
+import { beginningText, isAddress, isPartOfId, isRequestId } from "../../../console/audit/request-id.ts";
 import { meantText, revocationOf, revocationText } from "../../../console/audit/revocation-event.ts";
 import { type BelowToken, inOrder } from "../../../console/audit/tree-order.ts";
 
@@ -176,12 +176,12 @@ it("a number of events does not say that there are none where earlier ones were 
   expect(countText(0, true)).toBe("none so far, and earlier ones are not read");
 });
 
-it("the beginning of a request's id is said to be too little", () => {
-  expect(["a4911dd8", "A4911dd8-5a0f", "a4911dd8-5a0f-4bc2-8e4f-7a32f20cc2c"].map(partOfIdText)).toEqual(
-    Array(3).fill(expect.stringMatching(/whole id is needed/)),
-  );
+it("a text may be the beginning of a request's id, and what is said of it counts the requests", () => {
+  expect(["a4911dd8", "A4911dd8-5a0f", "a4911dd8-5a0f-4bc2-8e4f-7a32f20cc2c"].every(isPartOfId)).toBe(true);
+  expect(beginningText(0)).toMatch(/^No request of the last 1,000 events begins so: .* whole id is needed/);
+  expect(beginningText(3)).toBe("3 requests of the last 1,000 events begin so: type more of the id");
   const others = ["a4911dd", "a4911dd8-5a0f-4bc2-8e4f-7a32f20cc2c8", "auth/token", "a4911dd8x", "192.0.2.7"];
-  expect(others.map(partOfIdText)).toEqual(Array(5).fill(""));
+  expect(others.filter(isPartOfId)).toEqual([]);
 });
 
 it("a tree of tokens has each one after its maker", () => {
