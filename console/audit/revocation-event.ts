@@ -1,6 +1,6 @@
 import type { RevocationJob } from "../../client/answers.d.ts";
 import { counted } from "../format.ts";
-import { selectionText } from "../tokens/filter.ts";
+import { type EntityNamesById, selectionText } from "../tokens/filter.ts";
 import type { AuditEvent } from "./event.ts";
 
 /** A bulk revocation in an event. */
@@ -34,9 +34,13 @@ export function revocationText({ isDry, total }: NotedRevocation): string {
 type ListedJob = Pick<RevocationJob, "id" | "filter" | "named">;
 
 /** The selected tokens in words: by the filter of the job, else by the names of the fields. */
-export function meantText({ job, fields }: NotedRevocation, jobs: readonly ListedJob[]): string {
+export function meantText(
+  { job, fields }: NotedRevocation,
+  jobs: readonly ListedJob[],
+  names?: EntityNamesById,
+): string {
   const listed = jobs.find(({ id }) => id === job);
-  if (listed) return selectionText(listed.filter, listed.named);
+  if (listed) return selectionText(listed.filter, listed.named, names);
   if (fields.includes("accessors")) return "selected tokens";
   return fields.length === 0 ? "" : `chosen by ${fields.map((name) => name.replaceAll("_", " ")).join(", ")}`;
 }

@@ -1,5 +1,7 @@
 import type { RevocationJobs } from "../../client/answers.d.ts";
 import { href } from "../href.ts";
+import { entitiesOf } from "../tokens/filter.ts";
+import { useEntityNames } from "../use-names.ts";
 import { meantText, type NotedRevocation, receiptOf, revocationText } from "./revocation-event.ts";
 
 interface RevocationTextProps {
@@ -10,7 +12,8 @@ interface RevocationTextProps {
 
 /** A bulk revocation or its dry run in words, with a link to the receipt. */
 export function RevocationText({ noted, jobs }: RevocationTextProps) {
-  const meant = meantText(noted, jobs);
+  const names = useEntityNames(entitiesOf(jobs.filter(({ id }) => id === noted.job).map(({ filter }) => filter)));
+  const meant = meantText(noted, jobs, names);
   const receipt = receiptOf(noted);
   return (
     <>

@@ -3,10 +3,11 @@ import { count, counted } from "../format.ts";
 import { href } from "../href.ts";
 import { done } from "../result.ts";
 import { useSession } from "../session.ts";
-import { selectionText } from "../tokens/filter.ts";
+import { entitiesOf, selectionText } from "../tokens/filter.ts";
 import { AskedBy, EntityLink } from "../tokens/links.tsx";
 import { isUnderWay } from "../tokens/revocation-preview.ts";
 import { Card, DataTable, Time, useLoad, usePolling } from "../ui/index.ts";
+import { useEntityNames } from "../use-names.ts";
 import { cleanUpText } from "./clean-up-text.ts";
 
 const POLL_MS = 2_000;
@@ -28,6 +29,7 @@ export function BulkRevocations() {
   });
   const { jobs = [], revocations = [] } = walks.value ?? {};
   const isRunning = jobs.some(isUnderWay) || revocations.some(({ clean_up: state }) => state === "running");
+  const names = useEntityNames(entitiesOf(jobs.slice(0, LISTED).map(({ filter }) => filter)));
   usePolling(isRunning, walks.reload, POLL_MS);
   return (
     <Card of={walks} title="Revocations of many">
@@ -40,7 +42,9 @@ export function BulkRevocations() {
           columns={[
             {
               label: "Which tokens",
-              cell: ({ id, filter, named }) => <a href={href(["receipts", id])}>{selectionText(filter, named)}</a>,
+              cell: ({ id, filter, named }) => (
+                <a href={href(["receipts", id])}>{selectionText(filter, named, names)}</a>
+              ),
             },
             { label: "By", cell: ({ asked_by: by }) => <AskedBy by={by} /> },
             { label: "Began", cell: ({ started }) => <Time at={started} /> },

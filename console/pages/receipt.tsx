@@ -4,10 +4,11 @@ import { leasesLeftText } from "../leases/lease-text.ts";
 import { readReceipt } from "../receipts/read-receipt.ts";
 import { ReceiptCard } from "../receipts/receipt-card.tsx";
 import { useSession } from "../session.ts";
-import { selectionText } from "../tokens/filter.ts";
+import { entitiesOf, selectionText } from "../tokens/filter.ts";
 import { JobProgress } from "../tokens/job-progress.tsx";
 import { isUnderWay } from "../tokens/revocation-preview.ts";
 import { PageHead, ProblemNotice, useLoad } from "../ui/index.ts";
+import { useEntityNames } from "../use-names.ts";
 
 /** Interval of checks of the sweep, and time after which they stop (ms). */
 const SWEEP_MS = 1_000;
@@ -17,11 +18,12 @@ const WAIT_MS = 60_000;
 export function ReceiptPage({ id }: { readonly id: string }) {
   const [job, setJob] = useState<RevocationJob | null>(null);
   const [left, setLeft] = useState("");
+  const names = useEntityNames(entitiesOf(job ? [job.filter] : []));
   const ended = job && !isUnderWay(job) ? job : null;
   return (
     <>
       <PageHead
-        title={job ? `Revocation: ${selectionText(job.filter, job.named)}` : "Revocation"}
+        title={job ? `Revocation: ${selectionText(job.filter, job.named, names)}` : "Revocation"}
         text={<code class="break">{id}</code>}
       />
       <div class="stack">

@@ -5,9 +5,17 @@ import { needsOf } from "../needed-capabilities.ts";
 import { go } from "../router.ts";
 import { isTokenInSearch } from "../search/text-result.ts";
 import { ASKED_PATHS, mayDo, useSession } from "../session.ts";
-import { areColumns, type Column, ColumnChoice, shownColumns } from "../tokens/columns.tsx";
+import { areColumns, type Column, ColumnChoice, haveSecondLine, shownColumns } from "../tokens/columns.tsx";
 import { ExportMenu } from "../tokens/export-menu.tsx";
-import { FILTER_FIELDS, type Filter, filterBody, filterOf, filterText, refusedFilter } from "../tokens/filter.ts";
+import {
+  entitiesOf,
+  FILTER_FIELDS,
+  type Filter,
+  filterBody,
+  filterOf,
+  filterText,
+  refusedFilter,
+} from "../tokens/filter.ts";
 import { FilterBar } from "../tokens/filter-bar.tsx";
 import { GroupChoice } from "../tokens/group-choice.tsx";
 import { GroupedList } from "../tokens/grouped-list.tsx";
@@ -32,9 +40,10 @@ import {
   useDrawnRows,
   useWindowWidth,
 } from "../ui/index.ts";
+import { useEntityNames } from "../use-names.ts";
 
-/** Height of a row in the style sheet (px). */
-const ROW_HEIGHT = 34;
+/** Heights of a row in the style sheet, with one line and with two (px). */
+const [ROW_HEIGHT, TWO_LINES] = [34, 52];
 
 interface Chosen {
   readonly selection: Selection;
@@ -45,6 +54,7 @@ interface Chosen {
 export function TokensPage({ query }: { readonly query: URLSearchParams }) {
   const session = useSession();
   const filter = filterOf(query);
+  const names = useEntityNames(entitiesOf([filter]));
   const sort = query.get("sort") ?? "-created";
   const group = groupingOf(query.get("group"), "");
   const unknown = unknownIn(query, { group: isGrouping, columns: areColumns });
@@ -53,7 +63,8 @@ export function TokensPage({ query }: { readonly query: URLSearchParams }) {
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const [chosen, setChosen] = useState<Chosen | null>(null);
   const body = useRef<HTMLTableSectionElement>(null);
-  const drawn = useDrawnRows(body, pages.tokens.length, ROW_HEIGHT);
+  const rowHeight = haveSecondLine(columns) ? TWO_LINES : ROW_HEIGHT;
+  const drawn = useDrawnRows(body, pages.tokens.length, rowHeight);
   // The URL contains a token, which is removed so that it does not stay in the history.
   const isToken = pages.problem !== null && isTokenInSearch(pages.problem);
   const [wasToken, setWasToken] = useState(false);
@@ -140,7 +151,7 @@ export function TokensPage({ query }: { readonly query: URLSearchParams }) {
                     look="button danger slim"
                     needs={revocation}
                     onClick={() =>
-                      setChosen({ selection: filterBody(filter), text: `All that match: ${filterText(filter)}` })
+                      setChosen({ selection: filterBody(filter), text: `All that match: ${filterText(filter, names)}` })
                     }
                   >
                     Contain: revoke all that match
@@ -152,7 +163,11 @@ export function TokensPage({ query }: { readonly query: URLSearchParams }) {
               <NoTokens isFiltered={isFiltered} onClear={() => show(cleared())} />
             ) : (
               <Scroll label="Tokens">
-                <table class="rows" aria-busy={pages.busy} aria-rowcount={pages.tokens.length + 1}>
+                <table
+                  class={haveSecondLine(columns) ? "rows two-lines" : "rows"}
+                  aria-busy={pages.busy}
+                  aria-rowcount={pages.tokens.length + 1}
+                >
                   <thead>
                     <tr>
                       <th scope="col">
@@ -169,7 +184,7 @@ export function TokensPage({ query }: { readonly query: URLSearchParams }) {
                     </tr>
                   </thead>
                   <tbody ref={body}>
-                    <Space rows={drawn.first} columns={columns.length + 1} />
+                    <Space height={drawn.first * rowHeight} columns={columns.length + 1} />
                     {pages.tokens.slice(drawn.first, drawn.end).map((token, at) => (
                       <tr
                         key={token.accessor}
@@ -191,7 +206,7 @@ export function TokensPage({ query }: { readonly query: URLSearchParams }) {
                         ))}
                       </tr>
                     ))}
-                    <Space rows={pages.tokens.length - drawn.end} columns={columns.length + 1} />
+                    <Space height={(pages.tokens.length - drawn.end) * rowHeight} columns={columns.length + 1} />
                   </tbody>
                 </table>
               </Scroll>
@@ -214,11 +229,11 @@ export function TokensPage({ query }: { readonly query: URLSearchParams }) {
 }
 
 /** Empty space for rows that are not drawn. */
-function Space({ rows, columns }: { readonly rows: number; readonly columns: number }) {
-  if (rows <= 0) return null;
+function Space({ height, columns }: { readonly height: number; readonly columns: number }) {
+  if (height <= 0) return null;
   return (
     <tr>
-      <td colSpan={columns} class="space" style={{ height: `${rows * ROW_HEIGHT}px` }} />
+      <td colSpan={columns} class="space" style={{ height: `${height}px` }} />
     </tr>
   );
 }

@@ -3,7 +3,7 @@ import { RequestLink } from "../audit/links.tsx";
 import { counted } from "../format.ts";
 import { href } from "../href.ts";
 import { useSession } from "../session.ts";
-import { selectionText } from "../tokens/filter.ts";
+import { entitiesOf, selectionText } from "../tokens/filter.ts";
 import { AskedBy } from "../tokens/links.tsx";
 import { entitiesIn, groupRows, type Preview } from "../tokens/revocation-preview.ts";
 import { amountText } from "../tokens/selection.ts";
@@ -32,13 +32,13 @@ export function ReceiptCard({ receipt, preview, onChecked }: ReceiptCardProps) {
     (progress) => wholeReceipt((after) => readReceipt(api, job, after), progress),
     (whole) => downloadJson(`receipt-${job}.json`, whole),
   );
-  const owners = useEntityNames(preview ? entitiesIn(preview) : []);
+  const owners = useEntityNames([...(preview ? entitiesIn(preview) : []), ...entitiesOf([receipt.filter])]);
   const rows = {
     "Asked by": <AskedBy by={by} />,
     Request: receipt.request_id !== "" && <RequestLink id={receipt.request_id} />,
     Began: <Time at={receipt.started} both />,
     "Came to its end": receipt.finished ? <Time at={receipt.finished} both /> : "not yet",
-    Filter: selectionText(receipt.filter),
+    Filter: selectionText(receipt.filter, 0, owners),
     Matched: counted(numbers.matched, "token"),
     "Ended in all": counted(numbers.total, "token"),
     "Leases that they had": amountText(numbers.leases),

@@ -26,10 +26,13 @@ const NAME_AND_METADATA: Column = {
       <a href={href(["tokens", token.accessor])} title={nameOf(token)}>
         {nameOf(token)}
       </a>
-      {pairsText(token) !== "" && <div class="muted small">{pairsText(token)}</div>}
+      <div class="muted small ellipsis">{pairsText(token)}</div>
     </>
   ),
 };
+
+/** True where each row has a second line, with metadata. */
+export const haveSecondLine = ([first]: readonly Column[]): boolean => first === NAME_AND_METADATA;
 
 /** All columns; the first is always shown. */
 export const COLUMNS: readonly Column[] = [

@@ -4,6 +4,7 @@ import { refusalOfParts, TOKEN_TYPED } from "../search/secret-in-address.ts";
 import { hasToken } from "../secret-detection.ts";
 import { useSession } from "../session.ts";
 import { Field, Icon, isNarrow, TimeInput, useDraft } from "../ui/index.ts";
+import { useEntityNames } from "../use-names.ts";
 import {
   FILTER_FIELDS,
   type Filter,
@@ -106,7 +107,8 @@ function FilterText({ field, value, refusal, onChange }: FilterInputProps) {
   const isPairs = field.kind === "pairs";
   const [typed, change] = useDraft(isPairs ? pairsOfLines(value) : value);
   const [refused, setRefused] = useState("");
-  /** The text that the server is being asked about. An answer for an older text is ignored. */
+  const entity = useEntityNames(field.name === "entity_id" && value !== "" ? [value] : []).get(value);
+  /** What the server is asked about: an answer to an older text changes nothing. */
   const asked = useRef<string | null>(null);
   const leave = (): void => {
     asked.current = null;
@@ -126,7 +128,7 @@ function FilterText({ field, value, refusal, onChange }: FilterInputProps) {
     if (found === "") onChange(next);
   };
   return (
-    <Field label={field.label} wrong={hasToken(typed) ? TOKEN_TYPED : refused || refusal}>
+    <Field label={field.label} hint={entity} wrong={hasToken(typed) ? TOKEN_TYPED : refused || refusal}>
       <input
         type="search"
         value={typed}

@@ -56,11 +56,17 @@ export function filterOf(query: URLSearchParams): Filter {
   return Object.fromEntries(given.filter(([, value]) => value !== ""));
 }
 
-/** A filter in words: `policy deploy, ends before 22 Nov 2026`. */
-export function filterText(filter: Filter): string {
+/** Names of entities by their ids, as far as they are known. */
+export type EntityNamesById = ReadonlyMap<string, string>;
+
+const NO_NAMES: EntityNamesById = new Map();
+
+/** A filter in words, an entity by its name: `policy deploy, ends before 22 Nov 2026`. */
+export function filterText(filter: Filter, names = NO_NAMES): string {
   const words = FILTER_FIELDS.flatMap(({ name, label, kind }) => {
     const value = filter[name];
     if (value === undefined) return [];
+    if (name === "entity_id") return [`entity ${names.get(value) ?? value}`];
     return [kind === "search" ? searchText(value) : `${label.toLowerCase()} ${value.replaceAll("\n", ", ")}`];
   });
   return words.length === 0 ? "all tokens" : words.join(", ");
@@ -83,17 +89,21 @@ const SET: ReadonlySet<string> = new Set(["true", "True", "TRUE", "t", "T", "1"]
  *
  * @param named the number of selected tokens, for a listed job, whose body has no accessors
  */
-export function selectionText(body: Readonly<Record<string, unknown>>, named = 0): string {
+export function selectionText(body: Readonly<Record<string, unknown>>, named = 0, names = NO_NAMES): string {
   const { accessors, include_root: root, include_self: self, ...filter } = body;
   const selected = Array.isArray(accessors) ? accessors.length : named;
   return [
-    selected > 0 ? counted(selected, "selected token") : filterText(filterOfBody(filter)),
+    selected > 0 ? counted(selected, "selected token") : filterText(filterOfBody(filter), names),
     ...(SET.has(String(root)) ? ["root tokens too"] : []),
     ...(SET.has(String(self)) ? ["the token that asked too"] : []),
   ].join(", ");
 }
 
-/** The filter as a body for the API. */
+/** The entities that filters name. */
+export const entitiesOf = (filters: readonly Readonly<Record<string, unknown>>[]): readonly string[] =>
+  filters.flatMap(({ entity_id: id }) => (typeof id === "string" && id !== "" ? [id] : []));
+
+/** The filter as a body of the API has it. */
 export function filterBody(filter: Filter): Selection {
   const entries = Object.entries(filter).map(([name, value]) => {
     const kind = FILTER_FIELDS.find((one) => one.name === name)?.kind;

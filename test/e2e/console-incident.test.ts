@@ -387,6 +387,8 @@ describe.skipIf(executable === undefined)("an incident in the console", () => {
     expect(status).toBeLessThan(300);
     await openPlace(page, `tokens?entity_id=${auth.entity_id}`);
     await shows("No token matches");
+    // The filter has the id, and says whose it is.
+    await page.getByRole("form", { name: "Filter" }).getByText("third@acme.example", { exact: true }).waitFor();
     await openPlace(page, "");
     await shows(/, \d+ of them revoked and not swept yet$/);
     await page.getByRole("button", { name: /^(?:token-|…)shared.*revoked$/ }).waitFor();

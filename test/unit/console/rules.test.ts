@@ -162,6 +162,8 @@ describe("the filter of the tokens page", () => {
     expect(filterOfBody(filterBody(filter))).toEqual(filter);
     expect(filterText(filter)).toBe("policy web, without a parent true");
     expect(filterText({})).toBe("all tokens");
+    expect(filterText({ entity_id: "e-1" })).toBe("entity e-1");
+    expect(filterText({ entity_id: "e-1" }, new Map([["e-1", "Dana Doe"]]))).toBe("entity Dana Doe");
     expect(filterText({ search: "pay", policy: "web" })).toBe(
       "“pay” in name, metadata, role, path, entity or accessor, policy web",
     );
@@ -173,6 +175,9 @@ describe("the filter of the tokens page", () => {
     );
     expect(selectionText({ accessors: ["a1", "a2"], include_self: "1", include_root: false })).toBe(
       "2 selected tokens, the token that asked too",
+    );
+    expect(selectionText({ entity_id: "e-1", include_root: true }, 0, new Map([["e-1", "Dana Doe"]]))).toBe(
+      "entity Dana Doe, root tokens too",
     );
     expect(selectionText({ include_self: "false" }, 1)).toBe("1 selected token");
     expect(selectionText({ created_before: "2026-11-22" })).toBe("created before 2026-11-22");
