@@ -1,6 +1,11 @@
 /** Characters that a shell reads inside double quotes, or that encodeURIComponent leaves as they are. */
 const UNQUOTED = /[!'()*~]/g;
 
+/** The token is in no word of a command, which other users of the machine see. Any shell has printf built in. */
+const withHeader = (header: string): string => `printf '${header} %s' "$VAULT_TOKEN" | curl -f -H @-`;
+
+const WITH_TOKEN = withHeader("X-Vault-Token:");
+
 /**
  * A write as a curl command to be pasted, where grove has no command for it. It uses the environment variables of grove.
  *
@@ -10,7 +15,7 @@ const UNQUOTED = /[!'()*~]/g;
 export function writeCommand(path: string, fields: Readonly<Record<string, string>> = {}): string {
   const below = path.split("/").map(encoded).join("/");
   const body = Object.keys(fields).length === 0 ? "" : ` -d '${JSON.stringify(fields).replaceAll("'", "\\u0027")}'`;
-  return `curl -f -X POST -H "X-Vault-Token: $VAULT_TOKEN"${body} "$VAULT_ADDR/v1/${below}"`;
+  return `${WITH_TOKEN} -X POST${body} "$VAULT_ADDR/v1/${below}"`;
 }
 
 /**
@@ -18,13 +23,13 @@ export function writeCommand(path: string, fields: Readonly<Record<string, strin
  * header.
  */
 export function deleteTeamTokenCommand(id: string): string {
-  return `curl -f -X DELETE -H "Authorization: Bearer $VAULT_TOKEN" "$VAULT_ADDR/api/v2/authentication-tokens/${encoded(id)}"`;
+  return `${withHeader("Authorization: Bearer")} -X DELETE "$VAULT_ADDR/api/v2/authentication-tokens/${encoded(id)}"`;
 }
 
 /** A read or a list as a curl command. */
 export function readCommand(path: string, of: "record" | "list" = "record"): string {
   const below = path.split("/").map(encoded).join("/");
-  return `curl -f -H "X-Vault-Token: $VAULT_TOKEN" "$VAULT_ADDR/v1/${below}${of === "list" ? "?list=true" : ""}"`;
+  return `${WITH_TOKEN} "$VAULT_ADDR/v1/${below}${of === "list" ? "?list=true" : ""}"`;
 }
 
 const encoded = (segment: string): string =>

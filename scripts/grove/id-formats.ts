@@ -1,6 +1,6 @@
 import { asCalled, helpAsCalled } from "../local/command-line.ts";
 import type { CallFailure } from "./client.ts";
-import { deleteTeamTokenCommand, readCommand } from "./curl.ts";
+import { readCommand } from "./curl.ts";
 import { harmless } from "./terminal.ts";
 
 /** A kind of name or id that an operator copies from elsewhere. */
@@ -75,7 +75,7 @@ export function nothingIs(kind: NamedKind, text: string): string {
   const unknown = kind === "request" ? noRequest() : NAMED[kind].unknown;
   if (!isMalformed(kind, text)) return `${none} ${text}: ${unknown}`;
   if (kind === "accessor" && TEAM_TOKEN_ID.test(text))
-    return `${text} is the id of a token of a team, which is deleted by it: ${deleteTeamTokenCommand(text)}`;
+    return `${text} is the id of a token of a team: DELETE /api/v2/authentication-tokens/${text} deletes it (${helpAsCalled("docs/runbook.md")}, A person has left)`;
   if (kind === "accessor" && UUID.test(text))
     return `${text} is no accessor of a token; of a secret-id it is one: ${asCalled("find")} shows how that is destroyed`;
   if (kind === "accessor" && /^(?:…|\.\.\.)[\w-]+$/.test(text))

@@ -227,7 +227,7 @@ function factLines(terminal: Terminal, found: FoundText): string[] {
         : "",
     ],
     ["last used", token?.last_used && `in the hour from ${shortTime(token.last_used)}`],
-    ["below it", token && state !== "ended" && token.children > 0 ? childrenText(token) : ""],
+    ["below it", token && state !== "ended" && token.children > 0 ? childrenText(token.children) : ""],
     ["ends with", credential?.parent],
     [
       "ended",
@@ -241,8 +241,8 @@ function factLines(terminal: Terminal, found: FoundText): string[] {
 }
 
 /** The list counts only the children of a token; `tree` counts all descendants. */
-const childrenText = ({ children: count, accessor }: NonNullable<FoundText["token"]>): string =>
-  `${count} ${count === 1 ? "child" : "children"}, with all below ${count === 1 ? "it" : "them"} (${asCalled(`tree ${accessor}`)} counts them)`;
+const childrenText = (count: number): string =>
+  `${count} ${count === 1 ? "child" : "children"}, with all below ${count === 1 ? "it" : "them"}`;
 
 /** What to do next. */
 async function nextLines(client: GroveClient, found: FoundText): Promise<string[]> {
@@ -253,9 +253,14 @@ async function nextLines(client: GroveClient, found: FoundText): Promise<string[
   if (!isAlive(found) && state !== "ended" && !isNear) return [];
   if (kind === "secret-id" && credential) return secretIdLines(credential);
   if (token) {
-    const about = `  who made it, and what it did: ${asCalled(`audit ${token.accessor}`)}`;
+    const about = [
+      `  who made it, and what it did: ${asCalled(`audit ${token.accessor}`)}`,
+      ...(state !== "ended" && token.children > 0
+        ? [`  what hangs below it: ${asCalled(`tree ${token.accessor}`)}`]
+        : []),
+    ];
     const end = `  revoke it with all below${isNear ? ", if its text may have leaked as well" : ""}: ${asCalled(`contain --accessor ${token.accessor}`)}`;
-    return isAlive(found) || (isNear && !ended) ? [about, end] : [about];
+    return isAlive(found) || (isNear && !ended) ? [...about, end] : about;
   }
   if (kind !== "batch" && !credential) return [];
   const about = `  what it did: ${asCalled("audit -")} (which reads the text as this command does)`;

@@ -194,11 +194,11 @@ describe("grove find", () => {
     const nextOf = async (text: string) => {
       out = [];
       await findWhole(text);
-      return out.filter((line) => /: (?:npm|curl) /.test(line));
+      return out.filter((line) => /: (?:npm|printf) /.test(line));
     };
     expect(await nextOf("one")).toEqual([
       "  who made it, and what it did: npm run -s grove -- audit at-1",
-      '  delete it: curl -f -X DELETE -H "Authorization: Bearer $VAULT_TOKEN" "$VAULT_ADDR/api/v2/authentication-tokens/at-1"',
+      `  delete it: printf 'Authorization: Bearer %s' "$VAULT_TOKEN" | curl -f -H @- -X DELETE "$VAULT_ADDR/api/v2/authentication-tokens/at-1"`,
     ]);
     expect(await nextOf("two")).toEqual([
       "  what it did: npm run -s grove -- audit - (which reads the text as this command does)",
@@ -229,7 +229,8 @@ describe("grove find", () => {
     known.two = { ...LIVE, state: "ended", token: TOKEN, ended };
     await findWhole("one\ntwo");
     expect(out.filter((line) => line.includes("below it"))).toEqual([
-      "  below it   3 children, with all below them (npm run -s grove -- tree a counts them)",
+      "  below it   3 children, with all below them",
+      "  what hangs below it: npm run -s grove -- tree a",
     ]);
   });
 
@@ -279,7 +280,7 @@ describe("grove find", () => {
     expect(await find("one")).toBe(1);
     expect(out.slice(-3)).toEqual([
       "  who made it, and its logins: npm run -s grove -- audit acc",
-      `  destroy it: curl -f -X POST -H "X-Vault-Token: $VAULT_TOKEN" -d '{"secret_id_accessor":"acc"}' "$VAULT_ADDR/v1/auth/ap%20pr%24%28x%29%27/role/deploy/secret-id-accessor/destroy"`,
+      `  destroy it: printf 'X-Vault-Token: %s' "$VAULT_TOKEN" | curl -f -H @- -X POST -d '{"secret_id_accessor":"acc"}' "$VAULT_ADDR/v1/auth/ap%20pr%24%28x%29%27/role/deploy/secret-id-accessor/destroy"`,
       "  (docs/runbook.md, A secret-id has leaked: also the tokens that it gave)",
     ]);
   });
@@ -310,8 +311,8 @@ describe("grove find", () => {
       known.p = { ...LIVE, token: { ...TOKEN, policies: ["root"] } };
       expect(await find("one")).toBe(1);
       expect(out.slice(-3)).toEqual([
-        '  revoke it with everything issued at its path: curl -f -X POST -H "X-Vault-Token: $VAULT_TOKEN" "$VAULT_ADDR/v1/sys/leases/revoke-prefix/auth/approle/login"',
-        `  or with everything issued to its entity: curl -f -X POST -H "X-Vault-Token: $VAULT_TOKEN" -d '{"not_before":"now"}' "$VAULT_ADDR/v1/identity/entity/id/e1/not-before"`,
+        `  revoke it with everything issued at its path: printf 'X-Vault-Token: %s' "$VAULT_TOKEN" | curl -f -H @- -X POST "$VAULT_ADDR/v1/sys/leases/revoke-prefix/auth/approle/login"`,
+        `  or with everything issued to its entity: printf 'X-Vault-Token: %s' "$VAULT_TOKEN" | curl -f -H @- -X POST -d '{"not_before":"now"}' "$VAULT_ADDR/v1/identity/entity/id/e1/not-before"`,
         "  (docs/leases.md, What ends at once)",
       ]);
     });

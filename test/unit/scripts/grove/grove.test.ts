@@ -148,7 +148,7 @@ describe("grove tokens", () => {
     expect(await grove("tokens --policy hidden")).toBe(0);
     expect(await grove("tokens --policy nope")).toBe(1);
     expect(said.at(-1)).toBe(
-      'grove: there is no policy "nope", and no token has it: curl -f -H "X-Vault-Token: $VAULT_TOKEN" "$VAULT_ADDR/v1/sys/policies/acl?list=true" names them',
+      `grove: there is no policy "nope", and no token has it: printf 'X-Vault-Token: %s' "$VAULT_TOKEN" | curl -f -H @- "$VAULT_ADDR/v1/sys/policies/acl?list=true" names them`,
     );
   });
 
@@ -162,7 +162,7 @@ describe("grove tokens", () => {
     });
 
     it.each([
-      ["--policy deplyo", 'grove: there is no policy "deplyo", and no token has it: curl '],
+      ["--policy deplyo", 'grove: there is no policy "deplyo", and no token has it: printf '],
       ["--role cii", 'grove: there is no role "cii", and no token was created by it'],
       ["--role ci --mount auth/aws/", 'grove: there is no role "ci" at auth/aws/, and no token was created by it'],
     ])("fails with %s, the name of nothing", async (filter, message) => {
@@ -1109,7 +1109,7 @@ describe("grove why", () => {
       expect(said.slice(0, 3)).toEqual([
         "2026-11-22T05:06:07Z: a login by AppRole at auth/approle/, for the role web, from 192.0.2.1, was refused with status 400: invalid role or secret ID",
         "The check that failed: secret_id (It has a use left.)",
-        'what was refused there lately, and why: curl -f -H "X-Vault-Token: $VAULT_TOKEN" "$VAULT_ADDR/v1/auth/approle/explain/refused"',
+        `what was refused there lately, and why: printf 'X-Vault-Token: %s' "$VAULT_TOKEN" | curl -f -H @- "$VAULT_ADDR/v1/auth/approle/explain/refused"`,
       ]);
       asksNothingOfPolicies();
     });

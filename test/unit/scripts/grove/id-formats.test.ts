@@ -18,7 +18,7 @@ describe("a text that names nothing", () => {
     [
       "accessor",
       "at-NDdHbDXZIVWo4pj1",
-      'at-NDdHbDXZIVWo4pj1 is the id of a token of a team, which is deleted by it: curl -f -X DELETE -H "Authorization: Bearer $VAULT_TOKEN" "$VAULT_ADDR/api/v2/authentication-tokens/at-NDdHbDXZIVWo4pj1"',
+      "at-NDdHbDXZIVWo4pj1 is the id of a token of a team: DELETE /api/v2/authentication-tokens/at-NDdHbDXZIVWo4pj1 deletes it (docs/runbook.md, A person has left)",
     ],
     [
       "accessor",
@@ -67,7 +67,7 @@ describe("a refusal of what selects tokens", () => {
     expect(messageOf(refused("tree is not the id of a tree"), { filter })).toMatch(/^"t" is no id of a tree/);
     const mount = refused("no auth method is mounted at the path of mount");
     expect(messageOf(mount, { filter })).toBe(
-      'no auth method is mounted at "nonsense": curl -f -H "X-Vault-Token: $VAULT_TOKEN" "$VAULT_ADDR/v1/sys/auth" names them',
+      `no auth method is mounted at "nonsense": printf 'X-Vault-Token: %s' "$VAULT_TOKEN" | curl -f -H @- "$VAULT_ADDR/v1/sys/auth" names them`,
     );
   });
 
