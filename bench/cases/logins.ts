@@ -51,7 +51,7 @@ const ENDING = { token_ends_with_secret_id: true };
  * Prepares the logins that another server with the same API also supports.
  *
  * @param trust how the server learns to trust the cluster's API server, which it calls without TLS. Grove accepts no CA
- *   without TLS, and the other server requires one.
+ *   certificate of a cluster, and the other server requires one.
  */
 export async function commonLogins(root: Client, trust: Trust): Promise<Logins> {
   const cluster = await startCluster();

@@ -83,7 +83,7 @@ describe("a backup of a server that runs", () => {
     rmSync(above, { recursive: true, force: true });
   });
 
-  it("has everything that was answered before its moment, and nothing that was requested later", async () => {
+  it("has everything that was answered before its time, and nothing that was requested later", async () => {
     const at = Date.parse(made.at);
     let checked = 0;
     for (const { token, asked, answered, revoked } of created) {
@@ -112,7 +112,7 @@ describe("a backup of a server that runs", () => {
 
   it("says which seal key it needs", () => expect(made.sealKeyVersion).toBe(1));
 
-  it("is complete: no database is damaged and nothing belongs to no token", () => {
+  it("is complete: no database is damaged, and no row refers to a missing token", () => {
     expect(findDamage(made.directory)).toEqual([]);
   });
 });

@@ -34,7 +34,7 @@ describe("the built Worker that npm run serve starts", () => {
     expect(readFileSync(MODULE, "utf8")).toBe(made);
   });
 
-  it("fits what the vendor takes from an account without a plan", () => {
+  it("is within the size limit of Cloudflare's free plan", () => {
     // 3 MB after compression; 10 MB with the paid plan.
     expect(gzipSync(readFileSync(MODULE)).length).toBeLessThan(3_000_000);
   });

@@ -81,7 +81,7 @@ describe("logins against a cloud", () => {
   ];
 
   for (const { type, header, vm } of vocabularies) {
-    describe(`in the words of ${type}`, () => {
+    describe(`in the vocabulary of ${type}`, () => {
       for (const [name, fields] of Object.entries(kinds)) {
         it(`${name}, by raw HTTP`, async () => {
           const made = await fields(header);
@@ -111,7 +111,7 @@ describe("logins against a cloud", () => {
     });
   }
 
-  it("of a fleet at the same moment share the calls, made with the keys of the machine that Grove runs on", async () => {
+  it("of a fleet at the same time share the calls, made with the credentials of Grove's machine", async () => {
     cloud.calls.length = 0;
     // As far away as a cloud is: calls take long enough for logins to meet.
     cloud.beforeAnswer = () => new Promise((resolve) => setTimeout(resolve, 300));

@@ -41,7 +41,7 @@ describe("node-vault and the cloud method", () => {
   const client = () => vault({ endpoint: server.address, token: server.rootToken });
 
   for (const { type, vm, image, certificate, alias } of VOCABULARIES) {
-    describe(`in the words of ${type}`, () => {
+    describe(`in the vocabulary of ${type}`, () => {
       const at = (path: string) => `auth/${type}/${path}`;
       const read = async (path: string) => (await client().read(at(path))).data;
       const keys = async (path: string) => (await client().list(at(path))).data.keys;

@@ -132,7 +132,7 @@ describe("three nodes with one bucket", () => {
     for (const at of [0, 1, 2]) expect(await asHolder(at, token, "GET", "lookup-self")).toBe(403);
   });
 
-  it("end the tokens of a secret-id at every node, with the answer that destroys it at one", async () => {
+  it("end the tokens of a secret-id at every node before the node that destroys it answers", async () => {
     const role = "/v1/auth/approle/role/ending";
     const token = admin.client_token;
     const body = { role_id: "ending", token_ends_with_secret_id: true };
@@ -199,7 +199,7 @@ describe("the bucket", () => {
   const revoke = (token: string) =>
     call(node(0), "POST", "/v1/auth/token/revoke", { token: admin.client_token, body: { token } });
 
-  it("is asked for nothing by a look-up at any node, and twice by each of the two commits of a child", async () => {
+  it("gets no request from a look-up at any node, and two from each of the two commits of a child", async () => {
     const token = await newToken(0);
     for (const at of [0, 1, 2]) {
       await asHolder(at, token, "GET", "lookup-self");
@@ -220,7 +220,7 @@ describe("the bucket", () => {
     expect(await requestsOf(operation, bound)).toBeLessThan(bound);
   });
 
-  it("is asked fewer than 300 times by the revocation of 1,000 tokens, with the clean-up", async () => {
+  it("gets fewer than 300 requests from the revocation of 1,000 tokens and its clean-up", async () => {
     const parent = await newToken(0, "create-orphan", []);
     const asParent = { token: parent, body: { ttl: "1h", policies: ["default"] } };
     await inPool(Array.from({ length: 1000 }), 16, () => call(node(0), "POST", "/v1/auth/token/create", asParent));
@@ -317,7 +317,7 @@ describe("a node that does not fit", () => {
 });
 
 describe("a node that is killed, and its disk with it", () => {
-  it("takes nothing with it: what was answered is there, and what was revoked is refused", async () => {
+  it("loses nothing: answered writes are there, and revoked tokens are refused", async () => {
     // The tree of an orphan begins at the node that makes it.
     const live = await Promise.all([0, 1, 2, 0].map((at) => newToken(at)));
     const children = await Promise.all([0, 1, 2].map((at) => newToken(at, "create")));
@@ -347,7 +347,7 @@ describe("a node that is killed, and its disk with it", () => {
 });
 
 describe("a node that slept past its lease", () => {
-  it("serves nothing from before, says why, and is started again", async () => {
+  it("serves nothing from its old state, logs why, and is restarted", async () => {
     const token = await newToken(2);
     const programs = await descendants(node(2).child.pid ?? 0);
     for (const pid of programs) process.kill(pid, "SIGSTOP");

@@ -518,7 +518,7 @@ describe.skipIf(executable === undefined)("an incident in the console", () => {
     expect(addresses.filter((address) => address.includes(text))).toEqual([]);
   });
 
-  it("lets who is on call do what the runbook says, by the documented policy, and says why of what that refuses", async () => {
+  it("lets an on-call user follow the runbook with the documented policy, and says why what that refuses is refused", async () => {
     const token = server.rootToken;
     const written = await readFile(join(PROJECT, "docs/policies.md"), "utf8");
     const policy = /\*\*Who is on call\*\*[\s\S]*?```hcl\n([\s\S]*?)```/.exec(written)?.[1];
@@ -563,7 +563,7 @@ describe.skipIf(executable === undefined)("an incident in the console", () => {
     await signIn(page, server, token);
   });
 
-  it("refuses a token where an address would carry it", async () => {
+  it("refuses a token that would become part of a URL", async () => {
     await openPlace(page, "tokens");
     const name = page.getByRole("searchbox", { name: "Name", exact: true });
     await name.fill(leaked.client_token);
@@ -572,7 +572,7 @@ describe.skipIf(executable === undefined)("an incident in the console", () => {
     expect(page.url()).not.toContain("s.");
   });
 
-  it("asks in a body whether a word is the id that somebody chose for a token, before an address gets it", async () => {
+  it("asks the server in a body whether a word is a custom token id, before a URL may contain it", async () => {
     const chosen = "id-of-somebody-1";
     await openPlace(page, "tokens");
     const body = { id: chosen, ttl: "1h", display_name: "chosen" };
@@ -599,7 +599,7 @@ describe.skipIf(executable === undefined)("an incident in the console", () => {
     expect(addresses.filter((address) => address.includes(chosen))).toEqual([]);
   });
 
-  it("has put no token into an address", () => {
+  it("has put no token into a URL", () => {
     expect(addresses.length).toBeGreaterThan(0);
     expect(addresses.filter((address) => address.includes(leaked.client_token))).toEqual([]);
   });

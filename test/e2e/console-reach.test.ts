@@ -244,7 +244,7 @@ describe.skipIf(executable === undefined)("every page of the console", () => {
     await guest.close();
   });
 
-  it("disables beforehand what a token may not do that may look, and nothing else", async () => {
+  it("disables in advance what a read-only token may not do, and nothing else", async () => {
     const token = server.rootToken;
     const rules = [
       'path "*" { capabilities = ["read", "list", "sudo"] }',

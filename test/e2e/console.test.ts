@@ -192,7 +192,7 @@ describe.skipIf(executable === undefined)("the console", () => {
     await page.getByRole("button", { name: "Keep them" }).click();
   });
 
-  it("revokes all that a filter means after a dry run, and follows it to the end", async () => {
+  it("revokes all tokens of a filter after a dry run, and follows the job to its end", async () => {
     const role = { allowed_policies: "old" };
     await call(server, "POST", "/v1/auth/token/roles/gives-old", { token: server.rootToken, body: role });
     await visit("Tokens");
@@ -224,7 +224,7 @@ describe.skipIf(executable === undefined)("the console", () => {
     await page.getByText("No token matches").waitFor();
   });
 
-  it("finds from everywhere what has a page, by name, by alias and by a pasted token, which no address gets", async () => {
+  it("finds everything with a page from everywhere, by name, by alias and by a pasted token, which is never in a URL", async () => {
     await visit("Health");
     const addresses: string[] = [];
     page.on("request", (request) => addresses.push(request.url()));
@@ -376,7 +376,7 @@ describe.skipIf(executable === undefined)("the console", () => {
     await expect.poll(() => leases.count()).toBe(before - 1);
   });
 
-  it("enables an auth method, makes a role, changes it, keeps what can't be meant out, and takes both away again", async () => {
+  it("enables an auth method, makes a role, changes it, rejects invalid values, and deletes both again", async () => {
     await visit("Auth methods");
     await page.getByRole("link", { name: "Enable a method" }).click();
     await page.getByLabel("Type", { exact: true }).selectOption("aws");

@@ -29,7 +29,7 @@ async function statusOf(server: RunningServer, token: string): Promise<number> {
 }
 
 describe("a server that is killed while a request acts", () => {
-  it("has said in its log that it would act, and nothing of an answer", async () => {
+  it("has logged the request before acting, and no response", async () => {
     const data = mkdtempSync(join(tmpdir(), "grove-killed-"));
     let reached = () => {};
     const asked = new Promise<void>((resolve) => {
@@ -100,7 +100,7 @@ describe("a copy of the data directory", () => {
     rmSync(above, { recursive: true, force: true });
   });
 
-  it("is a server with the tokens of its moment, and says so", async () => {
+  it("starts as a server with the tokens at the time of the copy, and warns of it", async () => {
     expect([await statusOf(restored, kept), await statusOf(restored, later)]).toEqual([200, 403]);
     expect(restored.output()).toMatch(/these data are a copy.*what was revoked since is good again/);
   });
@@ -214,7 +214,7 @@ describe("a revocation by filter whose server is killed in the middle of it", ()
   const data = mkdtempSync(join(tmpdir(), "grove-revocation-"));
   afterAll(() => rmSync(data, { recursive: true, force: true }));
 
-  it("continues at the next start, and ends exactly what was meant and what hangs below it", async () => {
+  it("continues at the next start, and ends exactly the selected tokens and their descendants", async () => {
     const create = async (server: RunningServer, token: string, name: string, isAlone = token === server.rootToken) => {
       const body = { ttl: "1h", policies: ["root"], no_parent: isAlone, display_name: name };
       const made = await call(server, "POST", "/v1/auth/token/create", { token, body });

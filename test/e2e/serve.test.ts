@@ -112,7 +112,7 @@ describe("npm run serve", () => {
     }
   });
 
-  it("has on record what a client asked for that disconnected at once", async () => {
+  it("logs the request of a client that disconnected at once", async () => {
     const path = "/v1/sys/policies/acl/left-behind";
     const body = '{"policy":"path \\"a\\" { capabilities = [\\"read\\"] }"}';
     const { hostname, port } = new URL(server.address);
@@ -127,7 +127,7 @@ describe("npm run serve", () => {
     expect((await call(server, "GET", path, { token: server.rootToken })).status).toBe(200);
   });
 
-  it("answers every request, each acted on once, when workerd was kept from running for longer than it keeps connections", async () => {
+  it("answers every request, each executed once, when workerd was suspended for longer than it keeps connections", async () => {
     const lanes = 24;
     const policies = ["default"];
     const made = await Promise.all(

@@ -8,7 +8,7 @@ const LISTS = ROUTES.filter(
 );
 
 describe("every list", () => {
-  it("of the many is known to this test", () => expect(LISTS.length).toBeGreaterThan(20));
+  it("is known to this test", () => expect(LISTS.length).toBeGreaterThan(20));
 
   it.each(LISTS.map((route) => [route.path, route] as const))("%s takes after and limit", (_, route) => {
     const read = readFields(route.fields, { after: "x", limit: "7" });

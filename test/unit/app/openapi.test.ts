@@ -18,7 +18,7 @@ describe("descriptions of routes", () => {
     expect(incomplete).toEqual([]);
   });
 
-  it("are missed where something is left out", () => {
+  it("are reported as incomplete where something is left out", () => {
     const route = fixed.routes.find(({ operations }) => operations.join() === "read");
     if (!route) throw new Error("there are routes");
     const bare = { ...route, description: { summary: "", operationId: "", answers: [] } };

@@ -49,8 +49,8 @@ const FAMILY = storeOf([
   ["hmac-batch", "of-batch"],
 ]);
 
-describe("what hangs below a token", () => {
-  it("is all that it made, and all that those made, level by level", async () => {
+describe("the descendants of a token, by the records of who made them", () => {
+  it("are all that it made, and all that those made, level by level", async () => {
     const { tokens, complete } = await tokensBelow(FAMILY, "login");
     expect(complete).toBe(true);
     expect(tokens.map(({ accessor, maker, depth }) => [accessor, maker, depth])).toEqual([
@@ -65,7 +65,7 @@ describe("what hangs below a token", () => {
     expect((await tokensBelow(FAMILY, "b")).tokens).toEqual([]);
   });
 
-  it("is bounded, and says so", async () => {
+  it("are bounded, and the answer says so", async () => {
     const many = storeOf(Array.from({ length: MAX_BELOW + 5 }, (_, at) => ["root", `t${at}`] as const));
     const wide: EventsOf = async function* (accessor) {
       yield accessor === "root" ? Array.from({ length: MAX_BELOW + 5 }, (_, at) => making("root", `t${at}`)) : [];
@@ -75,7 +75,7 @@ describe("what hangs below a token", () => {
     expect((await tokensBelow(many, "root")).complete).toBe(false);
   });
 
-  it("ends, also when records say that tokens made each other", async () => {
+  it("are found in a finite time, also when records say that tokens made each other", async () => {
     const circle = storeOf([
       ["a", "b"],
       ["b", "a"],

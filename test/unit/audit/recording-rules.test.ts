@@ -57,7 +57,7 @@ describe("an answered request", () => {
     expect(holdsAnswer(fateOf(answered), answered)).toBe(holds);
   });
 
-  it("is a read by a write at these endpoints only", () => {
+  it("is a read despite its method at these endpoints only", () => {
     const paths = [...TABLES.byMountType]
       .flatMap(([type, { routes }]) => routes.map((route) => ({ ...route, path: `auth/${type}/${route.path}` })))
       .concat(TABLES.fixed.routes, ...TABLES.apis.map(({ routes }) => routes))

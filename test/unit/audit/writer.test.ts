@@ -208,7 +208,7 @@ describe("the writer", () => {
     expect(shards.calls.map(({ batch }) => batch.uses.length)).toEqual([0, 1]);
   });
 
-  it("settles at once when nothing waits, and also what is dropped is told", async () => {
+  it("settles at once when nothing waits, and reports dropped records too", async () => {
     const shards = new Shards(1);
     const writer = writerOf(shards);
     expect(await isSettled(writer.settle())).toBe(true);

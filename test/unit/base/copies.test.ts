@@ -50,14 +50,14 @@ describe("a copy", () => {
     expect(copies.find("a", MAX_AGE_MS)).toBeUndefined();
   });
 
-  it("of nothing is not kept, of null is", async () => {
+  it("is not kept when it is undefined, and is kept when it is null", async () => {
     const copies = new Copies<string, number | null | undefined>(10);
     expect(await copies.load("a", FRESH, async () => undefined)).toBeUndefined();
     expect(await copies.load("a", FRESH, async () => null)).toBeNull();
     expect(await copies.load("a", FRESH, async () => 1)).toBeNull();
   });
 
-  it("of what is gone is dropped, and others stay", async () => {
+  it("of a deleted record is dropped, and others stay", async () => {
     const copies = new Copies<string, number | undefined>(10);
     const reading = copies.begin();
     copies.keep("a", 1, reading);
@@ -248,7 +248,7 @@ describe("an answer that was under way", () => {
     },
   );
 
-  it("from before a write leaves the one after it to those who come later", async () => {
+  it("from before a write leaves later requests to the answer from after the write", async () => {
     const copies = new Copies<string, number>(10);
     const [before, after] = [delayed<number>(), delayed<number>()];
     const first = copies.load("a", FRESH, () => before.answer);
@@ -271,7 +271,7 @@ describe("an answer that was under way", () => {
     expect(copies.find("a", MAX_AGE_MS)).toBe(2);
   });
 
-  it("leaves the copy as it is when it is none to keep", async () => {
+  it("leaves the copy unchanged when it must not be kept", async () => {
     const copies = new Copies<string, number>(10, { isKept: (answer) => answer > 0 });
     await copies.load("a", FRESH, async () => 1);
     expect(await copies.refresh("a", async () => -1)).toBe(-1);

@@ -37,7 +37,7 @@ describe("a setting that is a number", () => {
     expect(numberSetting("POLICY_CACHE_SECONDS", "0.5")).toBe(0.5);
   });
 
-  it("is said to be misread once for each, with its bounds and without its value", () => {
+  it("is reported as misread once for each value, with its bounds and without the value", () => {
     const settings = { POLICY_CACHE_SECONDS: "abc", AUDIT_DAYS: "0", BACKUP_KEEP: true, LOG_LEVEL: "x" };
     expect(misreadSettings(settings)).toEqual([
       "POLICY_CACHE_SECONDS is no number from 0 on: the default counts, 5",

@@ -46,7 +46,7 @@ describe("the list of private hosts", () => {
     " ",
     "[::1]",
     "a b",
-  ])("is no list with %j in it, and then has nothing", (list) => {
+  ])("with %j in it is invalid, and then has no host", (list) => {
     expect(readPrivateHosts(list).ok).toBe(false);
     expect(listed(`10.0.0.5,${list}`, "http://10.0.0.5/")).toBe(false);
   });

@@ -22,6 +22,6 @@ it("a pool works on so many items at a time, begins the next when one has ended,
   expect(await all).toEqual([20, 40, 60, 80]);
 });
 
-it("a pool of no items is done", async () => {
+it("a pool without items finishes", async () => {
   expect(await inPool([], 3, async () => 1)).toEqual([]);
 });

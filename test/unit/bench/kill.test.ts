@@ -68,7 +68,7 @@ describe("what must be true after a kill", () => {
     expect(all(entries)).toEqual(["alive", "alive", "unknown", "unknown"]);
   });
 
-  it("an answered ending holds whatever else was only sent", () => {
+  it("an answered ending holds, whatever other endings were only sent", () => {
     const entries = chain();
     entries.top.ending = "answered";
     entries.child.ending = "sent";
@@ -85,7 +85,7 @@ describe("what must be true after a kill", () => {
     expect(all(entries)).toEqual(["dead", "dead", "alive", "alive"]);
   });
 
-  it("whether it did is only of interest when what is above has ended too", () => {
+  it("whether it was detached matters only when an ancestor has ended too", () => {
     const entries = chain();
     Object.assign(entries.child, { ending: "sent", alone: true });
     expect(all(entries)).toEqual(["alive", "unknown", "alive", "alive"]);

@@ -170,7 +170,7 @@ it("the token of a request that was not valid any more is named by an earlier ev
   expect(tokenOfHash([event({ token_hash: "" })], "")).toBeUndefined();
 });
 
-it("a number of events does not say that there are none where earlier ones were not read", () => {
+it("a count of no events says that earlier ones were not read", () => {
   expect([countText(0, false), countText(1, false)]).toEqual(["0 events", "1 event"]);
   expect(countText(50, true)).toBe("the last 50 events");
   expect(countText(0, true)).toBe("none so far, and earlier ones are not read");

@@ -10,7 +10,7 @@ const TERMS = [
 ];
 const aged = (now: number, lifeMs = 5 * DAY, ignoranceMs = HOUR) => agedTerms(TERMS, now, lifeMs / 1000, ignoranceMs);
 
-describe("terms that may go", () => {
+describe("terms that may be deleted", () => {
   it("are those whose last batch token has ended, with two hours for what was under way", () => {
     const end = 10 * DAY + HOUR + 5 * DAY + 2 * HOUR;
     expect(aged(end - 1)).toEqual([]);

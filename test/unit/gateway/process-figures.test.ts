@@ -7,7 +7,7 @@ import { describe, expect, it } from "vitest";
 import { processFigures } from "../../../scripts/serve/metrics-page.ts";
 
 describe.skipIf(process.platform !== "linux")("what a process uses", () => {
-  it("is read past a name that holds anything", async () => {
+  it("is read correctly for a process whose name looks like fields of /proc", async () => {
     const directory = mkdtempSync(join(tmpdir(), "grove-name-"));
     const program = join(directory, "a) S 1 (b");
     symlinkSync("/bin/sh", program);
@@ -24,7 +24,7 @@ describe.skipIf(process.platform !== "linux")("what a process uses", () => {
     }
   });
 
-  it("is null for a process that is not there", () => {
+  it("is null for a missing process", () => {
     expect(processFigures(2 ** 30)).toBeNull();
   });
 });

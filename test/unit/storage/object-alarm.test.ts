@@ -141,7 +141,7 @@ it("comes at once for new work, although earlier work of the duty failed", async
   expect(alarmAt).toBe(NOW);
 });
 
-it("waits while the keys can't be opened, and runs nothing", async () => {
+it("waits while the keys can't be opened, and runs no duty", async () => {
   vi.spyOn(console, "error").mockReturnValue(undefined);
   const duty = once(NOW);
   alarm.add("duty", duty);
@@ -155,7 +155,7 @@ it("waits while the keys can't be opened, and runs nothing", async () => {
   expect([duty.runs, alarmAt]).toEqual([0, NOW + 30_000]);
 });
 
-it("waits during a restore without a word: that is no failure", async () => {
+it("waits silently during a restore, which is no failure", async () => {
   const logged = vi.spyOn(console, "error").mockReturnValue(undefined);
   const duty = once(NOW);
   alarm.add("duty", duty);
@@ -180,7 +180,7 @@ it("is restored when it was lost, and left as it is when it was not", async () =
   }
 });
 
-it("of a time that the platform takes no alarm for is set for the last that it takes", async () => {
+it("is set for the latest time that the platform accepts when its duty is due later", async () => {
   alarm.add("duty", once(Number.MAX_SAFE_INTEGER));
   await alarm.set();
   expect(alarmAt).toBe(Date.UTC(2189, 0, 1));

@@ -73,7 +73,7 @@ describe("a decision", () => {
     expect(decide(token({ policies: ["x"] }), reading("x"), facts)).toEqual(err(UNAUTHENTICATED));
   });
 
-  it("knows no verdict where no policy grants the request", () => {
+  it("returns no verdict where no policy grants the request", () => {
     expect(decide(token(), reading("x"), { installation, entity: ok(null), now: NOW })).toEqual(ok(null));
   });
 });

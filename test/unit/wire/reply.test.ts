@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { accessorInside, answerOfValue, valueOfAnswer } from "../../../src/wire/reply.ts";
 
-describe("an answer that is put away", () => {
+describe("an answer that is stored for unwrapping", () => {
   it.each([200, 202])("comes back as it was, with status %i", (status) => {
     const answer = { status, text: '{"data":{"a":"b"}}\n' };
     expect(answerOfValue(valueOfAnswer(answer))).toEqual(answer);

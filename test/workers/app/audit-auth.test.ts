@@ -91,7 +91,7 @@ describe.each([["on a network"], ["in one process"]])("the token of a request in
     runAs(NETWORK);
   });
 
-  it("stands in each line of a service token, before the act and after it", async () => {
+  it("is in each line of a service token's request, before it acts and after", async () => {
     const { client_token, accessor } = await maker();
     const found = await linesOf(() => use(client_token));
     expect(found.map(({ type, path }) => [type, path])).toEqual(USES);
@@ -99,7 +99,7 @@ describe.each([["on a network"], ["in one process"]])("the token of a request in
     for (const line of found) expect(line.auth).toEqual(described(accessor));
   });
 
-  it("is there for a token whose tree has to be read first, and for one that is known", async () => {
+  it("is there for a token whose tree has to be read first, and for one that is cached", async () => {
     const { client_token, accessor } = await maker();
     await evictTree((await locate(client_token)).stub);
     const create = () => call("POST", "auth/token/create-orphan", { token: client_token, body: { ttl: "1m" } });
@@ -110,14 +110,14 @@ describe.each([["on a network"], ["in one process"]])("the token of a request in
     expect([first.length, second.length]).toEqual([2, 2]);
   });
 
-  it("stands in each line of a batch token", async () => {
+  it("is in each line of a batch token's request", async () => {
     const { client_token } = await maker({ type: "batch" });
     const found = await linesOf(() => use(client_token));
     expect(found.map(({ type, path }) => [type, path])).toEqual(USES);
     for (const line of found) expect(line.auth).toEqual(described("", "batch"));
   });
 
-  it("stands in the line of the last use, and in none of a token that is spent or revoked", async () => {
+  it("is in the line of the last use, and in none of a token that is spent or revoked", async () => {
     const spent = await maker({ num_uses: 1 });
     const write = (token: string) => () => call("POST", "cubbyhole/x", { token, body: { a: "b" } });
     const last = await linesOf(write(spent.client_token));

@@ -68,7 +68,7 @@ describe("a page of another site", () => {
     }
   });
 
-  it("may ask what tells and does nothing, and has no leave to send a token", async () => {
+  it("may call endpoints that only read, and may not send a token", async () => {
     const headers = { Origin: "https://evil.example", "Sec-Fetch-Site": "cross-site" };
     expect((await call("GET", "sys/health", { headers })).status).toBe(200);
     const preflight = await call("OPTIONS", "sys/auth", { headers });

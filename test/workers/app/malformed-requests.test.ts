@@ -84,7 +84,7 @@ function costOf({ status, body }: { readonly status: number; readonly body: unkn
   return status === 403 && VALIDATION.test(text) ? "none" : "one";
 }
 
-describe("a malformed request costs no use, any other one", () => {
+describe("a malformed request costs no use, any other request does", () => {
   it("at many endpoints", () => expect(WALKED.length).toBeGreaterThan(250));
 
   it.each(WALKED.map((endpoint) => [`${endpoint.operation} ${endpoint.pattern}`, endpoint] as const))(

@@ -47,7 +47,7 @@ const RULES = 'path "secret" { capabilities = ["read"] }';
 const headers = { "CF-Connecting-IP": "192.0.2.9" };
 
 describe("a leaked token", () => {
-  it("alive or dead, says who made it, what it did, from where, and what hangs below", async () => {
+  it("alive or dead, shows who made it, what it did, from where, and its descendants", async () => {
     const ci = await createToken(root, { display_name: "ci", policies: ["root"] });
     const child = await createToken(ci.client_token, { policies: ["root"] });
     const grandchild = await createToken(child.client_token, { no_parent: true });
@@ -74,7 +74,7 @@ describe("a leaked token", () => {
     expect((await ask({ actor: child.accessor })).events).toHaveLength(1);
   });
 
-  it("that a login made says at which mount, for which role, and whom it proved", async () => {
+  it("that a login made shows the mount, the role and the principal of the login", async () => {
     const post = (path: string, body: Record<string, unknown> = {}) => call("POST", path, { token: root, body });
     await post("sys/auth/apps", { type: "approle" });
     await post("auth/apps/role/staff", { token_policies: "default" });

@@ -101,7 +101,7 @@ describe("the cubbyhole of a token", () => {
     expect((await read("x", updater)).status).toBe(404);
   });
 
-  it("has room for so many values of one token, and counts no others", async () => {
+  it("has a limit of values for each token, and counts those of no other token", async () => {
     const full = (await createToken(root, { policies: ["default"] })).client_token;
     await fillCubbyhole(full, MAX_ENTRIES - 1);
     expect((await write("last", { v: 1 }, full)).status).toBe(204);
@@ -113,7 +113,7 @@ describe("the cubbyhole of a token", () => {
     expect((await write("more", { v: 1 }, full)).status).toBe(204);
   });
 
-  it("has room for so many bytes", async () => {
+  it("has a limit of bytes", async () => {
     const full = (await createToken(root, { policies: ["default"] })).client_token;
     await fillCubbyhole(full, 9, MAX_VALUE_BYTES - 100_000);
     const body = { text: "x".repeat(900_000) };

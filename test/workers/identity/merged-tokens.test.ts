@@ -155,7 +155,7 @@ describe("a token of a merged entity", () => {
   });
 });
 
-describe("the note that an entity was merged", () => {
+describe("the record that an entity was merged", () => {
   it("goes with the entity that it leads to", async () => {
     const [target, source] = [await person([]), await person([])];
     await merge(target.id, source.id);

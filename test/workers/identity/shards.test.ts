@@ -231,7 +231,7 @@ describe("an alias that an operator writes", () => {
 });
 
 describe("a row of a shard that was tampered with", () => {
-  it("refuses its logins and its tokens, and is on record; an operator's write of the alias mends it", async () => {
+  it("refuses its logins and its tokens, and is logged; an operator's write of the alias repairs it", async () => {
     const alias = "tampered";
     const id = await login(alias, { zone: "a" });
     await alter(shardFor(alias), `UPDATE entities SET content = replace(content, '"a"', '"mine"') WHERE id = ?`, id);

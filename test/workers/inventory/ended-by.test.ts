@@ -302,7 +302,7 @@ const WAYS: readonly (readonly [string, Way])[] = [
 let settleMount: () => Promise<void> = async () => {};
 let notBefore = "";
 
-it.each(WAYS)("what ended a token is known, when, by whom and with what: %s", async (_, way) => {
+it.each(WAYS)("the record of an ended token says when, by whom and with what it ended: %s", async (_, way) => {
   const made = await (way.make ?? ofRole)();
   const began = Date.now();
   await way.end(made);
@@ -324,7 +324,7 @@ it.each(WAYS)("what ended a token is known, when, by whom and with what: %s", as
   if (way.how !== "expired") expect(Date.parse((await ended(made))?.at ?? "") - began).toBeLessThan(60_000);
 });
 
-it("what hung below it has the same of the one above", async () => {
+it("its descendants have the record of the token that ended", async () => {
   const top = await ofRole();
   const child = await createToken(top.client_token, { policies: ["operator"] });
   await post(`sys/leases/revoke-prefix/${BELOW.slice(0, -1)}`);

@@ -111,7 +111,7 @@ describe("a token that was revoked", () => {
     expect(await shown(top)).toMatchObject({ ended: { cause: top.accessor, with: 1 } });
   });
 
-  it("by itself names itself, and is known although it had not come to the list", async () => {
+  it("by itself is its own cause, and is known although it had not come to the list", async () => {
     const made = await createToken(root, { no_parent: true, policies: ["default"], display_name: "short" });
     const { stub } = await locate(made.client_token);
     await call("POST", "auth/token/revoke-self", { token: made.client_token });
@@ -122,7 +122,7 @@ describe("a token that was revoked", () => {
     });
   });
 
-  it("alone leaves its children, of which nothing is said", async () => {
+  it("alone leaves its children, whose records show no end", async () => {
     const [top, child] = await family();
     await call("POST", "auth/token/revoke-orphan", { token: root, body: { token: top.client_token } });
     await sweepTreeOf(top);

@@ -245,7 +245,7 @@ describe("summaries", () => {
   });
 });
 
-it("a token that its tree did not tell of, and a renewal, come into the inventory with the next tidy run", async () => {
+it("a token that its tree did not list, and a renewal, enter the inventory with the next tidy run", async () => {
   const made = await createToken(root, { display_name: "lost", ttl: "2h", policies: ["default"] });
   const place = decodeStoredId(made.accessor);
   const before = await listed("display_name=token-lost");
@@ -341,7 +341,7 @@ describe("a crash between the answer to a creation and the call that lists the t
   const accessors = async () => keysOf(await call("GET", "auth/token/accessors?list=true", { token: root }));
   afterEach(() => vi.useRealTimers());
 
-  it("leaves a child in the outbox of its tree, whose alarm tells of it", async () => {
+  it("leaves a child in the outbox of its tree, whose alarm lists it", async () => {
     const parent = await createToken(root, { no_parent: true, policies: ["web"] });
     holdSweeps();
     const lost = loseCreationUpdates();
@@ -381,7 +381,7 @@ describe("a crash between the answer to a creation and the call that lists the t
     expect(reports.calls).toEqual([]);
   });
 
-  it("of the shard makes the trees tell again", async () => {
+  it("of the shard makes the trees send their tokens again", async () => {
     const gone = failing(AccessorShard, "applyUpdates", "the shard is gone");
     const made = await createToken(root, { no_parent: true, policies: ["web"] });
     expect(await accessors()).not.toContain(made.accessor);

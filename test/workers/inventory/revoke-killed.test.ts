@@ -224,7 +224,7 @@ it("counts each token of a tree of several orphans when the answer of the tree i
   });
 });
 
-it("does not count what something else ended before a step was repeated", async () => {
+it("does not count tokens that something else ended before a step was repeated", async () => {
   const begin = await begun();
   REVOKE(5, () => {
     throw new Error("the tree does not answer");

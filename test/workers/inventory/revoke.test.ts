@@ -41,7 +41,7 @@ beforeAll(async () => {
 });
 
 describe("the lineage of a token", () => {
-  it("names what is above and below it, and counts what a revocation would take along", async () => {
+  it("names the ancestors and descendants of a token, and counts what a revocation would end", async () => {
     const top = await createToken(root, { no_parent: true, policies: ["maker"], display_name: "top" });
     const middle = await createToken(top.client_token, { policies: ["maker"], display_name: "middle" });
     const [low, lower] = [
@@ -102,7 +102,7 @@ describe("revocation by a filter", () => {
     return read(`sys/tokens/jobs/${job}`);
   };
 
-  it("shows what it would do, and then does that with all that hangs below", async () => {
+  it("shows what it would do, and then does that with all descendants", async () => {
     const victims = [
       await createToken(root, { display_name: "b-a", policies: ["maker"] }),
       await createToken(root, { display_name: "b-b", no_parent: true, policies: ["maker"] }),
@@ -211,7 +211,7 @@ describe("revocation by a filter", () => {
     expect(await Promise.all(roots.map(isAlive))).not.toContain(true);
   });
 
-  it("counts a token once that matches below another one that does", async () => {
+  it("counts a token once when it matches and an ancestor does, too", async () => {
     const top = await createToken(root, { no_parent: true, policies: ["maker"], display_name: "nested" });
     const middle = await createToken(top.client_token, { policies: ["maker"], display_name: "between" });
     const low = await createToken(middle.client_token, { policies: ["maker"], display_name: "nested" });
@@ -230,7 +230,7 @@ describe("revocation by a filter", () => {
     expect(await isAlive(top)).toBe(true);
   });
 
-  it("counts an unused token by itself when the one above it matches but for its use", async () => {
+  it("counts an unused token by itself when its ancestor would match without its use", async () => {
     const top = await createToken(root, { no_parent: true, policies: ["maker"], display_name: "idle" });
     await createToken(top.client_token, { policies: ["maker"], display_name: "idle" });
     const lastUse = async () => {
@@ -245,7 +245,7 @@ describe("revocation by a filter", () => {
     expect((await post("sys/tokens/revoke", filter)).data).toMatchObject({ count: 1, total: 1 });
   });
 
-  it("continues counting in a job when one request can't, and the job continues after a crash", async () => {
+  it("continues counting in a job when one request is not enough, and the job continues after a crash", async () => {
     const held = holdAlarmsOf(TokenRevocations);
     const made: Made[] = [];
     for (let at = 0; at < 3; at++) {
@@ -330,7 +330,7 @@ describe("revocation by a filter", () => {
     for (const id of ids) await deleteRows(revocationsOf(bindings), "jobs", { id });
   });
 
-  it("spares the caller with all above it and root tokens, unless they are named", async () => {
+  it("spares the caller, its ancestors and root tokens, unless they are named", async () => {
     const above = await createToken(root, { display_name: "s", policies: ["operator"], no_parent: true });
     const caller = await createToken(above.client_token, { display_name: "s", policies: ["operator"] });
     const sibling = await createToken(above.client_token, { display_name: "s", policies: ["operator"] });
@@ -375,7 +375,7 @@ describe("revocation by a filter", () => {
     expect(await isAlive(victim)).toBe(false);
   });
 
-  it("continues after a crash in any step, is stopped between two, and revokes exactly what the filter means", async () => {
+  it("continues after a crash in any step, stops only between two, and revokes exactly the tokens of the filter", async () => {
     holdSweeps();
     const held = holdAlarmsOf(TokenRevocations);
     const parent = await createToken(root, { no_parent: true, policies: ["default"], display_name: "k" });

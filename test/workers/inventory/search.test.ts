@@ -136,7 +136,7 @@ describe("a search", () => {
   });
 });
 
-it("a search says what a revocation means, and its tokens are judged again by their trees", async () => {
+it("a search also selects the tokens of a revocation, whose trees check each of them again", async () => {
   const victims = [
     await createToken(root, { display_name: "stale", policies: ["default"], meta: { purpose: "Contain me" } }),
     await createToken(root, { display_name: "contained", policies: ["default"], no_parent: true }),

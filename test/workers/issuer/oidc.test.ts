@@ -83,7 +83,7 @@ describe("a token of the issuer", () => {
     expect((await call("GET", oidc("token/listed"))).status).toBe(403);
   });
 
-  it("says nothing of its own about who it is for, whatever the entity is called", async () => {
+  it("can't get a reserved or repeated claim by the entity's name", async () => {
     const template = '{"team": "red", {{identity.entity.name}}: "x"}';
     expect((await post(oidc("role/keyed"), { key: "default", template })).status).toBe(204);
     const { token, entity } = await person("keyed");

@@ -52,7 +52,7 @@ async function exhaust(token: string): Promise<number[]> {
 }
 
 describe("a target that fails", () => {
-  it("answers that it never will while the lease is forced: the lease is sent once more, and forgotten", async () => {
+  it("gives up while the lease is forced: the lease is sent once more, and forgotten", async () => {
     const open = { now: false };
     const received = standInForTargets(async () => {
       while (!open.now) await scheduler.wait(1);
@@ -169,7 +169,7 @@ describe("a target that fails", () => {
     expect((await get("sys/leases/count?type=irrevocable")).body.data).toEqual({ lease_count: 0, counts: {} });
   });
 
-  it("is asked again by an ordinary revocation of what was given up", async () => {
+  it("is asked again by an ordinary revocation of a lease that was given up", async () => {
     let status = 400;
     const received = standInForTargets(() => status);
     const token = await holder();
@@ -197,7 +197,7 @@ describe("a target that fails", () => {
     expect(await leaseRows(token)).toEqual([]);
   });
 
-  it("keeps no other lease of the tree waiting", async () => {
+  it("delays no other lease of the tree", async () => {
     const received = standInForTargets(({ body }) => (body.path === "slow/x" ? new Error("no route") : 204));
     const token = await holder();
     await leaseFor(root, token, { path: "slow/x" });

@@ -137,7 +137,7 @@ describe("revoke-prefix", () => {
     expect(await isAlive(root)).toBe(true);
   });
 
-  it("answers in a constant number of calls, with or without waiting, after which nothing below it is accepted", async () => {
+  it("answers after a constant number of calls, with or without waiting, and nothing below the prefix is accepted then", async () => {
     const tokens = await tokensOf("async", 3);
     holdWalks();
     const asked = callsTo(AccessorShard, "leasesBelow");
@@ -155,7 +155,7 @@ describe("revoke-prefix", () => {
     expect(callsToTrees()).toBe(0);
   });
 
-  it("of secrets without waiting answers 202 in a constant number of calls, and happens by itself", async () => {
+  it("of secrets without waiting answers 202 after a constant number of calls, and continues in the background", async () => {
     standInForTargets(() => 204);
     const holder = await create("create-orphan");
     await leaseFor(root, holder, { path: "async/creds" });
@@ -294,7 +294,7 @@ describe("a walk that is disturbed", () => {
     expect(await alive(tokens)).toEqual(tokens.map(() => false));
   });
 
-  it("by a tree that does not answer is called again later, and reaches the others at once", async () => {
+  it("by a tree that does not answer calls it again later, and reaches the others at once", async () => {
     const [unlucky = "", ...others] = await tokensOf("unlucky", 5);
     const held = holdWalks();
     const { job, stub } = walk("auth/token/create/unlucky/");
@@ -425,7 +425,7 @@ describe("disabling a mount", () => {
     expect(await alive([before, await (await issuingMount("gitlab")).token()])).toEqual([false, true]);
   });
 
-  it("frees its place at once: what the next mount there issues lives, while that of the one before is cleaned up", async () => {
+  it("frees its path at once: tokens of the next mount there live, while those of the disabled one are cleaned up", async () => {
     const { login, token, mount } = await mounted("slow");
     const before = await token();
     const batch = await login("batch");

@@ -88,7 +88,7 @@ describe("a lease of a secret", () => {
     });
   });
 
-  it("is what the policies judge, be its id in the path or in the body", async () => {
+  it("is judged by policies alike with its id in the path or in the body", async () => {
     const token = await holder();
     const id = await leaseFor(root, token, { path: "prod/creds" });
     const own = await leaseFor(root, token, { path: "ci/creds" });
@@ -189,7 +189,7 @@ describe("a lease of a secret", () => {
     expect(await leaseRows(token)).toEqual([]);
   });
 
-  it("holds the alarm of its tree at the first thing to come", async () => {
+  it("sets the alarm of its tree to the earliest of all due times", async () => {
     const token = await holder({ ttl: "2h" });
     const { stub } = await locate(token);
     const alarmIn = async () =>

@@ -80,7 +80,7 @@ describe("the lease of a token", () => {
     expect(await status(root)).toBe(200);
   });
 
-  it("stays one when its token is renewed, and a period bounds it", async () => {
+  it("keeps one lease when its token is renewed, and a period bounds it", async () => {
     await post("auth/token/roles/periodic", { orphan: true, allowed_policies: "default" });
     const { token } = await create({ period: "1m", ttl: "" }, "create/periodic");
     await post("auth/token/roles/periodic", { token_period: "1m" });

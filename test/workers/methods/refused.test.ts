@@ -77,7 +77,7 @@ describe("the refused logins of a mount", () => {
     expect(JSON.stringify(rows)).not.toContain("no-such-role");
   });
 
-  it("of the AWS method are kept for both kinds, in the words of the mount", async () => {
+  it("of the AWS method are kept for both kinds, in the vocabulary of the mount", async () => {
     const cloud = new FakeCloud();
     const signer = new DocumentSigner();
     replaceInternet(cloud);

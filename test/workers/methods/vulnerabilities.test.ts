@@ -38,7 +38,7 @@ async function mountJwt(path: string, role: Record<string, unknown> = {}) {
   return { accessor, login };
 }
 
-describe("a hole of others in logins by JWT", () => {
+describe("a vulnerability of other servers in logins by JWT", () => {
   it.each<[string, Record<string, unknown>, RegExp]>([
     ["the audience", { aud: "other", Aud: "grove", AUD: "grove" }, /invalid audience/],
     ["no audience", { aud: undefined, Aud: "grove" }, /invalid audience/],
@@ -61,7 +61,7 @@ describe("a hole of others in logins by JWT", () => {
   });
 });
 
-describe("a hole of others in logins of any method", () => {
+describe("a vulnerability of other servers in logins of any method", () => {
   it("a token in the headers of a login goes to no server that the login asks (GO-2026-5199)", async () => {
     const secret = "s.token-of-somebody";
     const headers = { "X-Vault-Token": secret, Authorization: `Bearer ${secret}` };

@@ -33,7 +33,7 @@ const token = async (fields: Record<string, unknown> = {}) =>
   (await createToken(root, { policies: ["engine"], ...fields })).client_token;
 
 describe("authorize", () => {
-  it("lets the policies decide, and tells who asks and what the rule grants", async () => {
+  it("lets the policies decide, and returns the holder and the rights of the deciding rule", async () => {
     const text = await token({ meta: { team: "red" }, display_name: "ci" });
     expect(await authority.authorize(text, { path: "kv/data/x", operation: "read" })).toEqual({
       allowed: true,
@@ -162,7 +162,7 @@ describe("authorize", () => {
     }
   });
 
-  it("goes by the entity too, and ends with it", async () => {
+  it("also evaluates the policies of the entity, and ends with it", async () => {
     await post("auth/token/roles/person", { allowed_entity_aliases: "*", allowed_policies: "default" });
     const made = (await post("auth/token/create/person", { entity_alias: "ada" })).body.auth;
     const request = { path: "kv/data/x", operation: "read" } as const;
@@ -184,7 +184,7 @@ describe("authorize", () => {
     expect(await authority.lookup(text)).toMatchObject({ found: true, holder });
   });
 
-  it("refuses when it can't tell", async () => {
+  it("refuses when it can't decide", async () => {
     const text = await token();
     const busy = failing(TokenTree, "run", Object.assign(new Error("busy"), { overloaded: true }));
     vi.spyOn(console, "error").mockReturnValue();

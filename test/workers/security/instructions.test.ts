@@ -19,7 +19,7 @@ beforeEach(holdWalks);
 
 const post = async (path: string, body: unknown = {}) => (await call("POST", path, { token: root, body })).body;
 
-it("a version that was raised in the directory once does not keep later changes from an entity", async () => {
+it("a planted high version in the directory withholds no later change from an entity", async () => {
   const entity = (await post("identity/entity", { name: "member" })).data.id;
   const group = (await post("identity/group", { name: "admins", policies: "admin" })).data.id;
   const policies = async () => {

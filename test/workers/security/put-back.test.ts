@@ -81,7 +81,7 @@ async function revokedAndPutBack(token: Made): Promise<void> {
   await putBack(await stubOf(token));
 }
 
-describe("a tree that is put back to a state before a revocation", () => {
+describe("a tree that is reset to a state before a revocation", () => {
   it("is found by tidy when another of its tokens is listed", async () => {
     const top = await orphan({ policies: ["root"] });
     const child = await createToken(top.client_token, { policies: ["default"] });
@@ -240,7 +240,7 @@ describe("nothing is found", () => {
   });
 });
 
-describe("a System object that is put back", () => {
+describe("a System object that is reset to an earlier state", () => {
   const rule = 'path "secret/*" { capabilities = ["read"] }';
   const writePolicy = (name: string) =>
     call("POST", `sys/policies/acl/${name}`, { token: root, body: { policy: rule } });

@@ -34,7 +34,7 @@ function fill(sql: SqlStorage, count: number): void {
   );
 }
 
-it("takes an id once, and has as many as its maximum before every id is looked up", () =>
+it("adds an id once, and is full at its maximum: then every id is looked up", () =>
   inEmptyObject(({ sql }) => {
     const { customIds, versions } = storesOf(sql);
     const isChanged = (id: number) => {
@@ -70,7 +70,7 @@ const step = fc.record({
 });
 const start = fc.constantFrom("a filter", "nothing", "nothing", "nearly full");
 
-it("misses no id that was answered, whatever ended in between and whichever release ran", () =>
+it("contains every id that was answered, whatever crashed in between and whichever release ran", () =>
   inEmptyObject((storage) => {
     const { sql } = storage;
     fc.assert(

@@ -60,7 +60,7 @@ describe("sys/doctor", () => {
     expect(checks.find(({ name }) => name === "root_tokens")).toMatchObject({ state: "attention" });
   });
 
-  it("compares the client's clock, where it is told", async () => {
+  it("compares the client's clock, if the request has it", async () => {
     expect((await check("clock"))?.state).toBe("unknown");
     expect((await check("clock", `?client_time=${now()}`))?.state).toBe("ok");
     expect((await check("clock", "?client_time=5"))?.state).toBe("attention");

@@ -53,7 +53,7 @@ describe("a new installation", () => {
     expect(await tidyOf(bindings).status()).toMatchObject({ running: null, last: null });
   });
 
-  it("gives nothing to who lacks the secret of the deployment, where it has one", async () => {
+  it("refuses whoever lacks the secret of the deployment, where it has one", async () => {
     const secret = { GROVE_INIT_TOKEN: "the-secret" };
     for (const token of [undefined, "the-secreT", "the-secret1", "the-secre"]) {
       const answer = await callWith(secret, "PUT", "sys/init", token);

@@ -84,7 +84,7 @@ describe("rotation of the keys", () => {
     expect(await self("chosen-once")).toBe(200);
   });
 
-  it("of two at once neither is lost", async () => {
+  it("of two at once loses neither", async () => {
     const { term } = await status();
     const answers = await Promise.all([rotate(), rotate()]);
     expect(answers.map((answer) => answer.status)).toEqual([204, 204]);
@@ -140,7 +140,7 @@ describe("rotation by itself", () => {
     });
   });
 
-  it("counts with the next report what the system object was not there for", async () => {
+  it("counts in the next report what could not be reported while the system object was away", async () => {
     vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 600_000 });
     await self(root);
     const { term, encryptions } = await status();

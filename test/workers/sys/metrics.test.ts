@@ -43,7 +43,7 @@ describe("sys/metrics", () => {
     expect((await scrape({}, { ...bindings, METRICS_UNAUTHENTICATED: "yes" })).status).toBe(403);
   });
 
-  it("counts logins by the roles of their mounts: names that no role has are one, since anybody can send a thousand", async () => {
+  it("counts logins by the roles of their mounts; unknown roles share one count, since anybody can send a thousand names", async () => {
     const write = (path: string, body: unknown) => call("POST", path, { token: root, body });
     await write("sys/auth/aws", { type: "aws" });
     await write("auth/aws/role/web", {
@@ -84,7 +84,7 @@ describe("sys/metrics", () => {
     expect(sample(text, "grove_http_requests_in_flight")).toBe(1);
   });
 
-  it("tells what the objects of the installation count", async () => {
+  it("shows the counts of the installation's objects", async () => {
     const { text } = await scrape({ "X-Vault-Token": root });
     expect(sample(text, "vault_core_unsealed")).toBe(1);
     expect(sample(text, "vault_expire_num_irrevocable_leases")).toBe(0);

@@ -58,7 +58,7 @@ describe("policies over HTTP", () => {
     expect((await read("twice")).body.data).toMatchObject({ policy: TEXT, version: 1 });
   });
 
-  it("a policy that an earlier release stored with a setting twice holds on, as it was read then", async () => {
+  it("a policy that an earlier release stored with a duplicate setting stays in effect, as it was read then", async () => {
     const text = 'path "sys/policies/acl/default" {\n capabilities = ["list"]\n capabilities = ["read"] }';
     const settings = { expiresAt: null, cas: null, casRequired: false, allowSlashes: false, allowWildcards: false };
     const rulesJson = JSON.stringify([{ path: "sys/policies/acl/default", capabilities: ["list", "read"] }]);

@@ -84,7 +84,7 @@ describe("the audit trail of an organization", () => {
     ]);
   });
 
-  it("has events in the form of the incumbent", async () => {
+  it("has events in the form of HCP Terraform", async () => {
     const found = await trail();
     const id = expect.stringMatching(/^[\da-f-]{36}$/);
     expect(found.data[1]).toEqual({
@@ -193,7 +193,7 @@ describe("the token of audit trails", () => {
     },
   );
 
-  it("is told that the store is off", async () => {
+  it("gets the answer that the store is off", async () => {
     Object.assign(bindings, { AUDIT_STORE: "off" });
     const answer = await ask();
     expect([answer.status, answer.body.errors[0]?.detail]).toEqual([400, expect.stringContaining("AUDIT_STORE")]);

@@ -245,7 +245,7 @@ describe("notices of a token that ends", () => {
     expect(await runInDurableObject(team(), (_, state) => state.storage.getAlarm())).toBeNull();
   });
 
-  it("are not about what is past when the token or the webhook is made, nor about what nobody asked for", async () => {
+  it("are not about times before the token or the webhook was made, nor about triggers that nobody subscribed to", async () => {
     await describeToken(root, teamId, "short", iso(NOW + 10 * DAY));
     await describeToken(root, teamId, "never");
     await at(NOW + 3 * DAY);

@@ -72,7 +72,7 @@ describe("what a team token may do by itself", () => {
     expect(await status("account/details")).toBe(200);
   });
 
-  it("200: account/details tells its service user", async () => {
+  it("200: account/details shows its service user", async () => {
     const answer = await api("GET", "account/details", { token: text });
     expect(answer.body.data).toEqual({
       id: expect.stringMatching(/^user-[0-9A-Za-z]{16}$/),
@@ -149,7 +149,7 @@ describe("a team token elsewhere in Grove", () => {
     expect(await status("account/details")).toBe(200);
   });
 
-  it("tells other Workers who it belongs to", async () => {
+  it("is shown to other Workers with its team", async () => {
     const authority = new TokenAuthority(createExecutionContext(), bindings);
     const meta = { organization: "acme", team: `team-${teams - 1}`, team_id: teamId };
     expect(await authority.lookup(text)).toEqual({

@@ -68,7 +68,7 @@ describe("revocation of a tree", () => {
     expect(await countRows(stub)).toBe(0);
   });
 
-  it("costs those far below nothing before it, and a row for each ancestor while dead rows wait", async () => {
+  it("costs distant descendants nothing before it, and a row for each ancestor while dead rows wait", async () => {
     const DEPTH = 500;
     const top = await orphan();
     const [first, , lowest] = await growTree(top.token, DEPTH, "chain");
@@ -117,7 +117,7 @@ describe("revocation of a tree", () => {
     }
   });
 
-  it("leaves what hangs beside it alone", async () => {
+  it("leaves siblings alone", async () => {
     const top = await orphan();
     const [left, right] = [await child(top.token), await child(top.token)];
     const below = await child(left);
@@ -143,7 +143,7 @@ describe("revocation of a tree", () => {
     }
   });
 
-  it("an object that wakes up in the middle of a sweep still refuses what is below", async () => {
+  it("an object that wakes up in the middle of a sweep still refuses the descendants", async () => {
     const top = await orphan();
     const [, , lowest] = await growTree(top.token, 50, "chain");
     await call("POST", "auth/token/revoke", { token: root, body: { token: top.token } });
@@ -176,7 +176,7 @@ describe("revoke-orphan", () => {
     expect(await status(lowest)).toBe(403);
   });
 
-  it("keeps the children also when everything above dies before the sweep", async () => {
+  it("keeps the children also when all ancestors end before the sweep", async () => {
     const top = await orphan();
     const middle = await child(top.token);
     const low = await child(middle);

@@ -69,7 +69,7 @@ describe("expiry", () => {
     expect((await call("POST", "auth/token/create", { token })).status).toBe(403);
   });
 
-  it("takes everything below along at the same moment, whatever its own TTL", async () => {
+  it("ends all descendants at the same moment, whatever their own TTL", async () => {
     const { client_token: top } = await orphan({ ttl: "60s" });
     const { client_token: child } = await createToken(top, { ttl: "10h" });
     const { client_token: grandchild } = await createToken(child, { ttl: "20h" });
@@ -81,7 +81,7 @@ describe("expiry", () => {
     expect(await countRows(stub)).toBe(0);
   });
 
-  it("a renewal of the top keeps what is below alive", async () => {
+  it("a renewal of the top keeps its descendants alive", async () => {
     const { client_token: top } = await orphan({ ttl: "60s" });
     const { client_token: child } = await createToken(top, { ttl: "10h" });
     pass(50);
@@ -168,7 +168,7 @@ describe("the end of a token that is alone in its tree", () => {
     }
   });
 
-  it("is not waited for where something hangs on it: the tree has an alarm", async () => {
+  it("is left to the alarm of a tree with more than one token", async () => {
     const { token, stub } = await alone({ ttl: "1h" });
     await leaseFor(root, token, { ttl: "2h" });
     const end = Date.now() + 3_600_000;
@@ -208,7 +208,7 @@ describe("the end of a token that is alone in its tree", () => {
     expect(await isListed(away.accessor)).toBe(false);
   });
 
-  it("is left to the tree when others have come that the shard has not been notified of", async () => {
+  it("is left to the tree when it has more tokens, of which the shard has not been notified", async () => {
     const { token, accessor, stub } = await alone({ policies: ["root"], ttl: "60s" });
     const lost = loseChangeUpdates();
     await createToken(token, { ttl: "10h" });

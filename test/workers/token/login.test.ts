@@ -52,7 +52,7 @@ async function tokenOf(mount: Mount, changes: Partial<Login> = {}) {
 }
 
 describe("a login", () => {
-  it("gives an orphan of its own tree that shows nothing of what the method keeps", async () => {
+  it("gives an orphan of its own tree that shows nothing of the method's private data", async () => {
     const mount = await enable("one/cloud");
     const token = await tokenOf(mount);
     const seen = await call("GET", "auth/token/lookup-self", { token });
@@ -144,7 +144,7 @@ describe("renewal of a login's token", () => {
   });
 });
 
-describe("a mount that issues nothing any more", () => {
+describe("a mount that no longer issues tokens", () => {
   it("refuses the logins that it was asked for before, and what it issued, at once", async () => {
     const mount = await enable("closing");
     const before = await tokenOf(mount, { policies: ["maker"] });

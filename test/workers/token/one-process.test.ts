@@ -89,8 +89,8 @@ async function orphan(fields: Record<string, unknown> = {}): Promise<string> {
   return (await call("POST", "auth/token/create-orphan", { token: root, body })).body.auth.client_token;
 }
 
-describe("a token that its tree made known to the isolate", () => {
-  it("is refused by the first request after its revocation, or that of anything above it", async () => {
+describe("a token that its tree shares with the isolate", () => {
+  it("is refused by the first request after its revocation, or that of an ancestor", async () => {
     const top = await orphan({ policies: ["root"] });
     const middle = (await createToken(top, { policies: ["root"], ttl: "1h" })).client_token;
     const leaf = (await createToken(middle, { policies: ["default"], ttl: "1h" })).client_token;
@@ -120,7 +120,7 @@ describe("a token that its tree made known to the isolate", () => {
     for (const token of [other, below]) expect((await making(token)).status).toBe(403);
   });
 
-  it("is refused by the first request after a revocation by prefix that ends it, or what it hangs on", async () => {
+  it("is refused by the first request after a revocation by prefix of it or of an ancestor", async () => {
     await call("POST", "sys/policies/acl/anything", {
       token: root,
       body: { policy: 'path "*" { capabilities = ["create", "update", "read"] }' },
@@ -158,7 +158,7 @@ describe("a token that its tree made known to the isolate", () => {
     expect(await lookUp(token)).toContain("[403");
   });
 
-  it("is refused with a text that another keyed hash belongs to", async () => {
+  it("is refused with a text that has another keyed hash", async () => {
     const token = await orphan();
     expect(await makeKnown(token)).toBe(true);
     const { treeId, row } = await locate(token);
@@ -219,7 +219,7 @@ describe("a token that its tree made known to the isolate", () => {
     expect(await read()).toBe(403);
   });
 
-  it("vouches for batch tokens below it only while it lives", async () => {
+  it("validates its batch tokens only while it lives", async () => {
     const parent = await orphan({ policies: ["root"] });
     const batch = (await createToken(parent, { type: "batch", policies: ["default"], ttl: "1h" })).client_token;
     expect(await makeKnown(parent)).toBe(true);
@@ -229,7 +229,7 @@ describe("a token that its tree made known to the isolate", () => {
   });
 });
 
-describe("a request with a token that is known", () => {
+describe("a request with a token that is shared", () => {
   /** No tree can be asked: each is refused as if no installation had made its id. */
   const treeless = {
     ...bindings,
@@ -285,7 +285,7 @@ describe("a request with a token that is known", () => {
   });
 });
 
-describe("what is never made known", () => {
+describe("what is never shared", () => {
   it("are tokens with limited uses: each is counted in the tree", async () => {
     const token = await orphan({ num_uses: 3 });
     for (const left of [2, 1, -1]) expect(await lookUp(token)).toContain(`"num_uses":${left}`);

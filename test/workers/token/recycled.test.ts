@@ -67,7 +67,7 @@ async function pooled(treeId: string, table = "free_trees", shards = SHARDS): Pr
 }
 
 describe("logins that end", () => {
-  it("leave their objects to those that come after them", async () => {
+  it("leave their objects to later logins", async () => {
     const taken: string[] = [];
     atCalls(AccessorShard, "allocateTrees", async ({ proceed }) => {
       const trees = await proceed();
@@ -94,7 +94,7 @@ describe("logins that end", () => {
 });
 
 describe("freed trees", () => {
-  it("are allocated in the reverse order of their ends, those that nobody remembers last", async () => {
+  it("are allocated in the reverse order of their ends, those that no isolate remembers last", async () => {
     const shard = accessorShard(bindings, 3);
     await emptyPool(shard);
     const ids = Array.from({ length: 5 }, () => bindings.TOKEN_TREE.newUniqueId().toString());
@@ -152,8 +152,8 @@ async function leasesOf(accessor: string): Promise<string[]> {
   return [...keysOf(listed)].filter((name) => name.startsWith(`h${place}`)).map((name) => `${path}/${name}`);
 }
 
-describe("a tree that is taken again", () => {
-  it("refuses everything of the life before", async () => {
+describe("a tree that is reused", () => {
+  it("refuses all tokens of its earlier use", async () => {
     const former = await formerLife();
     expect(await countRows(former.stub)).toBe(0);
     expect(await pooled(former.treeId)).toBe(1);
@@ -180,7 +180,7 @@ describe("a tree that is taken again", () => {
     await sure();
   });
 
-  it("is not taken while something is left in it, nor with a row that may have been used before", async () => {
+  it("is not allocated while something is left in it, nor with a row that may have been used before", async () => {
     const former = await login({ ttl: "1h" });
     const early = Date.now() - 3_600_000;
     const other = await loginInto(former.treeId);
@@ -295,7 +295,7 @@ describe("a tree that is taken again", () => {
     expect(await shard.allocatedTrees()).toEqual([second]);
   });
 
-  it("is asked by a shard that has slept, were its tree listed or not, and both tokens stay", async () => {
+  it("is asked by a shard that was evicted, whether its tree is listed or not, and both tokens stay", async () => {
     const shard = accessorShard(bindings, 4);
     await emptyPool(shard);
     const [first = "", second = ""] = await shard.allocateTrees(2);

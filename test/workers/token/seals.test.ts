@@ -74,7 +74,7 @@ describe("a row that was changed in the storage", () => {
     expect(await self(token)).toBe(403);
   });
 
-  it("is revoked by tidy while a watermark is open, so that what hangs below stays refused after the clean-up", async () => {
+  it("is revoked by tidy while a watermark is open, so that its descendants stay refused after the clean-up", async () => {
     holdWalks();
     vi.spyOn(console, "error").mockReturnValue(undefined);
     const { client_token: parent } = await createToken(root, { policies: ["root"], ttl: "24h" });

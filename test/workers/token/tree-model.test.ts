@@ -85,7 +85,7 @@ const step = fc.oneof(
 );
 
 describe("a token tree, against a model that walks every parent every time", () => {
-  it("keeps alive exactly what should be, whatever happens in whatever order and in how many lives, and ends with the living rows alone", async () => {
+  it("keeps exactly the right tokens alive, in any order of events and over several uses, and ends with the living rows alone", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 80 }), async (steps) => {
         const stub = bindings.TOKEN_TREE.get(bindings.TOKEN_TREE.newUniqueId());

@@ -63,7 +63,7 @@ async function watermarkOf(prefix: string) {
   return all.find(({ scope }) => scope === pathScope(prefix));
 }
 
-describe("what was revoked together", () => {
+describe("tokens that were revoked together", () => {
   it("stays ended for batch tokens, which nothing stores, after the stored ones were revoked", async () => {
     holdWalks();
     await role("cleaned");
@@ -120,7 +120,7 @@ describe("what was revoked together", () => {
     expect(await alive([before, after, batch])).toEqual([false, true, true]);
   });
 
-  it("makes a renewal, and a login that was under way, end with the others", async () => {
+  it("ends a renewal, and a login that was under way, with the others", async () => {
     holdWalks();
     await post("sys/auth/logins", { type: "cloud" });
     const { login, token } = await issuingMount("logins");
@@ -196,7 +196,7 @@ describe("a token that was changed in the storage", () => {
     return { child, stub: await restartTree(before), row };
   }
 
-  it("saves nothing that hangs below it from a watermark", async () => {
+  it("protects no descendant of it from a watermark", async () => {
     holdWalks();
     const { child } = await forgedParent("forged");
     expect(await isAlive(child)).toBe(true);
@@ -204,7 +204,7 @@ describe("a token that was changed in the storage", () => {
     expect(await isAlive(child)).toBe(false);
   });
 
-  it("saves nothing from it either when the watermark was cleaned up, by its walk or by tidy", async () => {
+  it("protects no descendant either when the watermark was cleaned up, by its walk or by tidy", async () => {
     holdWalks();
     const walked = await forgedParent("walked");
     const tidied = await forgedParent("tidied");
@@ -220,7 +220,7 @@ describe("a token that was changed in the storage", () => {
 });
 
 describe("the clean-up", () => {
-  it("revokes what is stored, twice so that nobody's ignorance is missed, and tells how far it is", async () => {
+  it("revokes what is stored, twice so that no token of an isolate without the watermark is missed, and shows its progress", async () => {
     holdWalks();
     await role("clean");
     const tokens = await Promise.all([create("create/clean"), create("create/clean"), create("create/clean")]);
@@ -250,7 +250,7 @@ describe("the clean-up", () => {
     expect(await stub.progress()).toBeNull();
   });
 
-  it("continues after the end of its object at any moment, and meets what was made late by somebody who did not know", async () => {
+  it("continues after the end of its object at any moment, and finds tokens made late by isolates without the watermark", async () => {
     holdWalks();
     await role("late");
     const early = await create("create/late");
@@ -289,7 +289,7 @@ describe("the clean-up", () => {
     expect(await isAlive(token)).toBe(false);
   });
 
-  it("of an entity is recognized by its listed tokens", async () => {
+  it("of an entity finds its tokens by the lists", async () => {
     await post("auth/token/roles/listed", { allowed_entity_aliases: "*", allowed_policies: "maker" });
     const { entity_id: id } = (await post("auth/token/create/listed", { entity_alias: "listed", policies: ["maker"] }))
       .body.auth;
@@ -305,7 +305,7 @@ describe("the clean-up", () => {
     });
   });
 
-  it("of an entity is tidy's, in every tree, and a watermark that nothing older needs is forgotten", async () => {
+  it("of an entity is done by tidy, in every tree, and a watermark that nothing older needs is deleted", async () => {
     holdWalks();
     await role("person");
     const { id } = dataOf<{ id: string }>(await post("identity/entity", { name: "person" }));

@@ -91,7 +91,7 @@ describe("the envelope of a wrapped answer", () => {
     ]);
   });
 
-  it("may not be kept by anything on the way, before and after unwrapping", async () => {
+  it("may not be cached on the way, before and after unwrapping", async () => {
     const made = await call("GET", "auth/token/lookup-self", { token: root, headers: wrapHeader("60") });
     expect(made.headers.get("Cache-Control")).toBe("no-store");
     const inner = await unwrap(made.body.wrap_info.token);
@@ -118,7 +118,7 @@ describe("the envelope of a wrapped answer", () => {
     expect([renewed.status, renewed.body.errors]).toEqual([400, ["lease is not renewable"]]);
   });
 
-  it("what anybody may ask without a token is not put away: strangers can't fill the storage", async () => {
+  it("an answer that needs no token is not stored: strangers can't fill the storage", async () => {
     const created = callsTo(TokenTree, "create");
     const mounts = await call("GET", "sys/internal/ui/mounts", { headers: wrapHeader("60") });
     expect([mounts.body.wrap_info, mounts.body.data]).toEqual([null, { auth: {}, secret: {} }]);
@@ -131,7 +131,7 @@ describe("the envelope of a wrapped answer", () => {
     expect(created.calls).toHaveLength(1);
   });
 
-  it("may wait longer than the platform sets alarms for", async () => {
+  it("may wait longer than the platform accepts alarms for", async () => {
     const { token } = await wrapped(undefined, "9223372036");
     // The shard that asks for its end gets it.
     await publishPending(bindings);
@@ -260,7 +260,7 @@ describe("unwrap", () => {
     expect((await call("POST", "sys/wrapping/lookup", { body: { token: info.token } })).status).toBe(400);
   });
 
-  it("is over when the token was revoked", async () => {
+  it("is refused after the token was revoked", async () => {
     const info = await wrapped();
     await call("POST", "auth/token/revoke-accessor", { token: root, body: { accessor: info.accessor } });
     expect((await unwrap(info.token)).status).toBe(400);

@@ -18,7 +18,7 @@ describe("the pace of a sweep", () => {
     expect(rowsOfPieces(0.1).at(-1)).toBe(100);
   });
 
-  it("comes to rest where a piece takes no longer than two of the time that it should", () => {
+  it("settles where a piece takes at most twice its target time", () => {
     fc.assert(
       fc.property(fc.double({ min: 0.0001, max: 0.06, noNaN: true }), (row) => {
         const last = rowsOfPieces(row).slice(-2);

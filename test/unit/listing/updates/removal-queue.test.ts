@@ -56,7 +56,7 @@ describe("the queue of what goes off the lists", () => {
     expect(queue.next(100, 0)).toEqual([5]);
   });
 
-  it("says it again after a call that failed, and after one whose object is gone", async () => {
+  it("repeats a removal after a call that failed, and after one whose object is gone", async () => {
     const queue = new RemovalQueue();
     const some = endingsOf(0, 2);
     queue.add(some);

@@ -43,7 +43,7 @@ function heard() {
 }
 
 describe("the queue of updates for the shards", () => {
-  it("tells of a token once, as it is by then", async () => {
+  it("sends each token once, in its latest state", async () => {
     const { queue, calls, send } = heard();
     const entry = entryOf();
     queue.add({ kind: "made", value: entry, ledger: null });
@@ -56,7 +56,7 @@ describe("the queue of updates for the shards", () => {
     expect(queue.nextSendIn).toBeNull();
   });
 
-  it("keeps what a shard may not have received, with what has changed since", async () => {
+  it("keeps what a shard may not have received, with the changes since", async () => {
     const { queue, calls, send } = heard();
     const entry = entryOf();
     queue.add({ kind: "made", value: entry, ledger: null });
@@ -70,7 +70,7 @@ describe("the queue of updates for the shards", () => {
     expect(calls.map(([, { made }]) => made)).toEqual([[{ ...entry, children: 1 }]]);
   });
 
-  it("tells a shard nothing while a call is under way, until that call counts as lost", async () => {
+  it("sends a shard nothing while a call is pending, until that call counts as lost", async () => {
     const { queue, calls, send } = heard();
     const entry = entryOf();
     queue.add({ kind: "made", value: entry, ledger: null });
@@ -82,7 +82,7 @@ describe("the queue of updates for the shards", () => {
     expect(calls.map(([, { made }]) => made)).toEqual([[{ ...entry, children: 1 }]]);
   });
 
-  it("tells nothing of a token that is taken back, and the shard of its tree that this was used", async () => {
+  it("does not list a token whose updates were cancelled, and notifies the shard that allocated its tree of the use", async () => {
     const { queue, calls, send } = heard();
     const entry = entryOf();
     queue.add({ kind: "made", value: entry, ledger: 3 });

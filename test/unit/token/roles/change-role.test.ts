@@ -92,7 +92,7 @@ describe("writes and reads", () => {
     expect(read(first, { allowed_policies: ["x"] })).toEqual({ ...whole, allowed_policies: ["x"] });
   });
 
-  it("null is absent: the role keeps what it has", () => {
+  it("null counts as absent: the role keeps its value", () => {
     const full = {
       token_period: "1h",
       token_explicit_max_ttl: "2h",

@@ -76,7 +76,7 @@ describe("a login by approle", () => {
     expect((await elsewhere.login(one, made.secret_id)).body).toEqual(WRONG);
   });
 
-  it("needs no secret-id if the role says so, from its networks alone, also right after that has changed", async () => {
+  it("needs no secret-id if the role says so, only from the role's networks, also right after that has changed", async () => {
     const roleId = await mount.role("open", { bind_secret_id: false, secret_id_bound_cidrs: "192.0.2.0/24" });
     expect((await mount.login(roleId, undefined, HERE)).status).toBe(200);
     expect((await mount.login(roleId, undefined, ELSEWHERE)).status).toBe(400);
@@ -183,7 +183,7 @@ describe("the uses of a secret-id", () => {
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 400));
   });
 
-  it("are not taken by a request that is wrong in itself", async () => {
+  it("are not taken by a malformed request", async () => {
     const roleId = await mount.role("malformed", { secret_id_num_uses: 1 });
     const { secret_id, secret_id_accessor } = await mount.secretId("malformed");
     for (const raw of [

@@ -16,7 +16,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-describe("a hole of others in logins by approle", () => {
+describe("a vulnerability of other servers in logins by approle", () => {
   it("an accessor of another role destroys and shows nothing", async () => {
     const roleId = await mount.role("payments");
     await mount.role("mine");

@@ -48,7 +48,7 @@ describe.each(VOCABULARIES)("the access list of a mount of the type $type", (wor
     return result.ok || !("message" in result.error) ? null : result.error.message;
   };
 
-  it("is judged by its present name: a rule holds for the older spelling too", async () => {
+  it("is judged by the policies under its current path: a rule for the older spelling holds too", async () => {
     const list = `auth/${at.path}/identity-accesslist`;
     await call("POST", "sys/policies/acl/no-lists", {
       token: root,
@@ -95,7 +95,7 @@ describe.each(VOCABULARIES)("the access list of a mount of the type $type", (wor
     expect(await enter("mine")).toBeNull();
   });
 
-  it("has one winner of two first logins at once", async () => {
+  it("lets one of two concurrent first logins in", async () => {
     for (let round = 0; round < 10; round++) {
       const instanceId = `i-${round}`;
       const refusals = await Promise.all([enter("one", null, instanceId), enter("two", null, instanceId)]);
@@ -123,7 +123,7 @@ describe.each(VOCABULARIES)("the access list of a mount of the type $type", (wor
     expect(await enter("mine", tag)).toBeNull();
   });
 
-  it("forgets a login that got no token, and no later one", async () => {
+  it("forgets a login that got no token, and no later login", async () => {
     const { list, place } = await shardOf("i-1");
     const enterAt = async (now: number) => {
       const result = await list.enterLogin(place, "i-1", await loginWith("mine"), now);
@@ -145,7 +145,7 @@ describe.each(VOCABULARIES)("the access list of a mount of the type $type", (wor
     expect(await list.read("i-1")).toEqual(fourth.entry);
   });
 
-  it("is looked through in the hour after the first of its entries ends, whichever was entered first", async () => {
+  it("is tidied in the hour after the first of its entries ends, whichever was entered first", async () => {
     const HOUR = 3_600_000;
     const { list, place } = await shardOf("i-1");
     const later = Math.ceil(Date.now() / HOUR) * HOUR + 9 * HOUR;

@@ -98,7 +98,7 @@ describe.each(VOCABULARIES)("configuration of a mount of the type $type", (words
   });
 
   describe("identity", () => {
-    it("is partly written in the words of the mount, its lists sorted in them", async () => {
+    it("is partly written in the vocabulary of the mount, and its lists are sorted in it", async () => {
       await at.post("config/identity", { [words.vm_alias]: "image_id" });
       await at.post("config/identity", { [words.vm_metadata]: `region,${words.image_id},auth_type` });
       await at.post("config/identity", { iam_metadata: [words.inferred_cloud_region, "account_id"] });
@@ -119,7 +119,7 @@ describe.each(VOCABULARIES)("configuration of a mount of the type $type", (words
       expect((await at.get("config/identity")).body.data.iam_alias).toBe("role_id");
     });
 
-    it("names the metadata of the mount's words", async () => {
+    it("names the metadata in the mount's vocabulary", async () => {
       const answer = await at.post("config/identity", { [words.vm_metadata]: "client_arn" });
       expect(answer.body.errors).toEqual([
         `"client_arn" contains an unavailable field, please select from "account_id, auth_type, ${words.image_id}, instance_id, region"`,
@@ -251,7 +251,7 @@ describe.each(VOCABULARIES)("configuration of a mount of the type $type", (words
   });
 });
 
-it("a mount does not understand the words of the other type", async () => {
+it("a mount does not accept the vocabulary of the other type", async () => {
   const cloud = await enableCloud(root, "words-cloud", "cloud");
   const ec2 = await enableCloud(root, "words-aws", "aws");
   expect((await cloud.post("config/certificate/a", { aws_public_cert: PEM })).body.errors).toEqual([

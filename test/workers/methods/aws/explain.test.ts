@@ -304,7 +304,7 @@ describe("the endpoint", () => {
     expect([answer.status, answer.body.errors]).toEqual([400, [message]]);
   });
 
-  it("speaks the words of an aws mount", async () => {
+  it("uses the vocabulary of an aws mount", async () => {
     const aws = await mountCloud(root, "aws", cloud, signer, "aws");
     await aws.write("role/web", { auth_type: "ec2", bound_ami_id: "ami-1" });
     const told = await explain({ role: "web", identity: base64(documentOf(machine())) }, aws);

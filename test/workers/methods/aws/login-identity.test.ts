@@ -43,7 +43,7 @@ describe("the alias of a principal", () => {
     expect((await mount.loginCaller(session)).body.auth.entity_id).toBe(auth.entity_id);
   });
 
-  it("carries the chosen metadata alone, in the words of the mount", async () => {
+  it("carries the chosen metadata alone, in the vocabulary of the mount", async () => {
     await mount.write("config/identity", { iam_alias: "unique_id", iam_metadata: ["client_arn", "auth_type"] });
     const { auth } = (await mount.loginCaller(session)).body;
     expect((await aliasOf(auth.entity_id as string)).metadata).toEqual({

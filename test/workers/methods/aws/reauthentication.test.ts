@@ -122,7 +122,7 @@ describe("migration", () => {
     expect((await login({ nonce }, LATE, "moving")).status).toBe(200);
   });
 
-  it("is nothing that a role has by itself", async () => {
+  it("is disabled in a role by default", async () => {
     await login({ nonce: "old" }, EARLY);
     expect(refusalOf(await login({ nonce: "new" }, LATE))).toEqual([400, "client nonce mismatch"]);
   });
@@ -140,8 +140,8 @@ describe("disallow_reauthentication", () => {
   });
 });
 
-describe("at the same moment", () => {
-  it("of many first logins one wins", async () => {
+describe("concurrent first logins", () => {
+  it("let one of many in", async () => {
     const answers = await Promise.all(Array.from({ length: 12 }, (_, at) => login({ nonce: `n${at}` })));
     const winners = answers.filter((answer) => answer.status === 200);
     expect(winners).toHaveLength(1);

@@ -238,7 +238,7 @@ describe.each(VOCABULARIES)("tidy of a mount of the type $type", (words) => {
     expect(await madeIn(stub)).toEqual([]);
   });
 
-  it("is due by denying a tag, without a word about tidy", async () => {
+  it("is scheduled by denying a tag, without any setting of tidy", async () => {
     await at.post("role/web", { auth_type: words.vm, bound_vpc_id: "v", role_tag: "cap" });
     const tag = String((await at.post("role/web/tag")).body.data.tag_value);
     await at.post(`roletag-denylist/${encodeURIComponent(tag)}`);

@@ -77,7 +77,7 @@ describe("STS is made to say what the attacker wants", () => {
 
   const genuine = `<GetCallerIdentityResponse><GetCallerIdentityResult><Arn>arn:aws:iam::${HOME}:user/Alice</Arn>
     <UserId>AIDA</UserId><Account>${HOME}</Account></GetCallerIdentityResult></GetCallerIdentityResponse>`;
-  it("the answer that the next ones are made of is taken", async () => {
+  it("the answer that the next ones are made of is accepted", async () => {
     cloud.fail("sts", { kind: "reply", reply: xml(200, genuine) });
     expect((await mount.loginCaller(key, { role: "by-arn" })).status).toBe(200);
   });

@@ -91,14 +91,14 @@ describe("the explanation of a login by JWT", () => {
     expect(checkOf(found, "claim_mappings.ref")).toMatchObject({ outcome: "passed", actual: null });
   });
 
-  it("looks at the claims of a token that another has signed, and does not allow it", async () => {
+  it("reads the claims of a token with another signer, and does not allow it", async () => {
     const found = await explain({ role: "plain", jwt: await stranger.sign({ iss: "https://other.example.com" }) });
     expect(failedOf(found).map(({ name }) => name)).toEqual(["signature", "bound_issuer"]);
     const alone = await explain({ role: "plain", jwt: await stranger.sign({}) });
     expect([alone.allowed, failedOf(alone).map(({ name }) => name)]).toEqual([false, ["signature"]]);
   });
 
-  it("takes claims as said in the place of a token", async () => {
+  it("takes claims in place of a token, unverified", async () => {
     const now = Math.floor(Date.now() / 1000);
     const claims = { iss: ISSUER, sub: "job", aud: "grove", exp: now + 60 };
     const found = await explain({ role: "plain", claims });

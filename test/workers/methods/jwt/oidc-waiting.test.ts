@@ -78,7 +78,7 @@ describe("a login on any device", () => {
     expect(await poll()).toMatchObject({ status: 400, error: EXPIRED });
   });
 
-  it("asks the provider once for many questions at the same moment", async () => {
+  it("asks the provider once for many concurrent polls", async () => {
     const mount = await onDevice("device-raced");
     const begun = await mount.begin();
     const device = lastDevice();
