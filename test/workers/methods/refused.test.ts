@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it, vi } from "vitest";
-import { jwtAuthAt } from "../../../src/methods/jwt/jwt-auth.ts";
+import { JwtAuth, jwtAuthAt } from "../../../src/methods/jwt/jwt-auth.ts";
+import { failing } from "../../support/calls.ts";
 import { DocumentSigner, documentOf } from "../../support/cloud-login.ts";
 import { HOME, mountCloud, OTHER } from "../../support/cloud-mount.ts";
 import { FakeCloud } from "../../support/fake-cloud/fake-cloud.ts";
@@ -111,6 +112,16 @@ describe("the refused logins of a mount", () => {
     await refusedAt("lasting");
     await crash(object());
     expect(byCheck(await refusedAt("lasting"))).toEqual([["ci", "bound_claims.env", 1]]);
+  });
+
+  it("are told again when their object did not answer", async () => {
+    const { login } = await mountJwt("unreached");
+    const away = failing(JwtAuth, "addRefusals");
+    await login({ env: "test" });
+    expect(await refusedAt("unreached")).toEqual([]);
+    away.end();
+    await login({ env: "test" });
+    expect(byCheck(await refusedAt("unreached"))).toEqual([["ci", "bound_claims.env", 2]]);
   });
 
   it("cost one call and one row, however many they are", async () => {
