@@ -198,9 +198,12 @@ it("deletes what is old, the manifest first, and leaves what is under way and wh
   await write("mine", at(1), false);
   await write("other", at(100), true);
   await bucket().put("mine/notes.txt", "kept");
+  const deletes = vi.spyOn(bucket(), "delete");
   let calls = 1;
   while (!(await deleteOld(bucket(), "mine", 2, now - 6 * HOUR_MS))) calls++;
   expect(calls).toBe(3);
+  const deleted = deletes.mock.calls.flat(2).filter((key) => key.startsWith(`mine/${at(9)}/`));
+  expect(deleted[0]).toBe(`mine/${at(9)}/${at(9)}.json`);
   const left = new Set((await keys()).map((key) => key.split("/").slice(0, 2).join("/")));
   expect(left).toEqual(
     new Set([`mine/${at(8)}`, `mine/${at(7)}`, `mine/${at(1)}`, "mine/notes.txt", `other/${at(100)}`]),
