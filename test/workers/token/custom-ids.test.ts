@@ -1,11 +1,12 @@
-import { beforeAll, beforeEach, expect, it } from "vitest";
+import { beforeAll, beforeEach, expect, it, vi } from "vitest";
 import { fromHex, toHex } from "../../../src/crypto/bytes.ts";
 import { loadInstallation } from "../../../src/system/installation.ts";
-import { type CustomIdHash, customIdHashes } from "../../../src/token/ids.ts";
+import { type CustomIdHash, customIdHashes, treeIdOf } from "../../../src/token/ids.ts";
+import { treeAt } from "../../../src/token/tree-stub.ts";
 import { customIdsOf } from "../../../src/tree/custom-ids.ts";
 import { rowsOf } from "../../support/rows.ts";
 import { bindings, call, initialized } from "../../support/service.ts";
-import { holdSweeps } from "../../support/trees.ts";
+import { holdSweeps, sweep } from "../../support/trees.ts";
 
 let root: string;
 
@@ -33,4 +34,17 @@ it("the directory of chosen ids stores nothing of what the tree compares", async
   expect(await storedKeys(hash)).toEqual([hash.directoryKey]);
   expect(fromHex(hash.directoryKey)).toHaveLength(8);
   expect(toHex(hash.verifier)).not.toContain(hash.directoryKey);
+});
+
+it("an id that was chosen again is not taken from its token by the sweep of the one before", async () => {
+  vi.useFakeTimers({ toFake: ["Date"] });
+  const create = () => call("POST", "auth/token/create", { token: root, body: { id: "again", no_parent: true } });
+  const { accessor } = (await create()).body.auth;
+  await call("POST", "auth/token/revoke-accessor", { token: root, body: { accessor } });
+  expect((await create()).status).toBe(200);
+  await sweep(treeAt(bindings, treeIdOf(accessor)));
+  // Isolates look up the id again.
+  vi.setSystemTime(Date.now() + 10_000);
+  expect((await call("GET", "auth/token/lookup-self", { token: "again" })).status).toBe(200);
+  vi.useRealTimers();
 });
