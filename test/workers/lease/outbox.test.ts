@@ -303,6 +303,21 @@ describe("a crash", () => {
     expect(await leaseRows(token)).toEqual([]);
   });
 
+  it("before the index forgets a revoked lease repeats the request, and leaves nothing there", async () => {
+    const received = standInForTargets();
+    const token = await holder();
+    await leaseFor(root, token, { path: "crash/indexed" });
+    await post("auth/token/revoke", { token });
+    const broken = failing(AccessorShard, "removeLeases", "the shard is gone for a moment");
+    await runAlarm(token);
+    broken.end();
+    expect(await indexedPaths("secret")).toContain("crash/indexed");
+    advance(60);
+    await runAlarm(token);
+    expect(received).toHaveLength(2);
+    expect(await indexedPaths("secret")).not.toContain("crash/indexed");
+  });
+
   it("before a lease is listed as irrevocable repeats that, and nothing is lost", async () => {
     standInForTargets(() => 400);
     const token = await holder();

@@ -10,7 +10,7 @@ import { NO_ORIGIN } from "../../../src/system/revocation-origin.ts";
 import { System } from "../../../src/system/system.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
 import { initializedAlone } from "../../support/audit-store.ts";
-import { atCalls, callsTo, failing } from "../../support/calls.ts";
+import { atCalls, atNth, callsTo, failing } from "../../support/calls.ts";
 import { runAs } from "../../support/deployments.ts";
 import { putSweepsOff } from "../../support/faults.ts";
 import { indexedPaths, leaseFor, loseTree } from "../../support/leases.ts";
@@ -275,6 +275,27 @@ describe("a walk that is disturbed", () => {
     expect(callsToTrees()).toBe(40);
     held.end();
     expect(await alive(tokens)).toEqual(tokens.map(() => false));
+  });
+
+  it("by another start while it ends begins anew", async () => {
+    await tokensOf("ending", 1);
+    const held = holdWalks();
+    expect((await post("sys/leases/revoke-prefix/auth/token/create/ending")).status).toBe(204);
+    const { job, stub } = walk("auth/token/create/ending/");
+    let [isAnew, pages] = [false, 0];
+    beforeEachPage(job.prefix, () => {
+      if (isAnew) pages++;
+    });
+    atNth(System, "watermarksCleaned", 1, async (proceed) => {
+      isAnew = true;
+      await walk(job.prefix).stub.start(job, NO_ORIGIN, 0);
+      return proceed();
+    });
+    await stepWalk(stub);
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 3_600_000 });
+    for (let i = 0; i < 10; i++) await stepWalk(stub);
+    held.end();
+    expect([isAnew, pages > 0]).toEqual([true, true]);
   });
 
   it("by a shard that does not answer repeats one step", async () => {
