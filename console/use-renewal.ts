@@ -6,7 +6,7 @@ const RETRY_MS = 30_000;
 /** Events that count as a use of the page. */
 const USES = ["pointerdown", "keydown", "scroll"] as const;
 
-/** Renews the session at a use of the page, once half of its lifetime has passed. Without a use the session ends. */
+/** Renews the session when the page is used in the second half of its lifetime. Without a use the session ends. */
 export function useRenewal(lifetime: Lifetime | null, renew: () => Promise<unknown>): void {
   const latest = useRef({ lifetime, renew });
   latest.current = { lifetime, renew };

@@ -23,7 +23,7 @@ export const readEvents = (
 ): Promise<Answer<AuditEvents>> =>
   api.read<AuditEvents>(isOwn ? "sys/audit-self/events" : "sys/audit/events", { limit: PAGE, ...question, after });
 
-/** Ids of late requests that begin so, the newest first. */
+/** Ids of recent requests that begin with a text, the newest first. */
 export async function requestsBeginning(api: Api, part: string): Promise<Answer<readonly string[]>> {
   const answer = await readEvents(api, { limit: LOOKED_THROUGH });
   if (!answer.ok) return answer;

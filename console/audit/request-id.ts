@@ -12,10 +12,10 @@ const PART = /^[0-9a-f]{8}(?:-[0-9a-f-]{0,26})?$/i;
 /** True for a text that may be the beginning of a request's id. */
 export const isPartOfId = (text: string): boolean => PART.test(text);
 
-/** Events that are looked through for the beginning of an id: the store finds them by the hash of a whole one. */
+/** Events that are searched for the beginning of an id, since the store finds events only by the hash of a whole id. */
 export const LOOKED_THROUGH = 1_000;
 
-/** What is said of the beginning of an id with so many requests. */
+/** The message about the beginning of an id, with the number of requests found. */
 export const beginningText = (found: number): string =>
   `${found === 0 ? "No request" : counted(found, "request")} of the last ${count(LOOKED_THROUGH)} events ${found > 1 ? "begin" : "begins"} so: ${found === 0 ? "of an older one the whole id is needed, 36 characters" : "type more of the id"}`;
 

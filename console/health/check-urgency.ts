@@ -15,14 +15,14 @@ interface Judged {
 
 const isKnown = ({ state }: Judged): boolean => state === "failing" || state === "attention";
 
-/** What there is to do, in a sentence; "" when no check asks for something. */
+/** The checks that need action, in a sentence; "" for none. */
 export function toDoText(checks: readonly Judged[]): string {
   const urgent = byUrgency(checks.filter(isKnown));
   if (urgent.length === 0) return "";
   return `${urgent.length === 1 ? "1 thing" : `${urgent.length} things`} to do: ${urgent.map(({ title }) => title).join(", ")}.`;
 }
 
-/** What no check can say, or not yet, in a sentence; "" when all is known. */
+/** The checks without a result, in a sentence; "" for none. */
 export function unknownText(checks: readonly Judged[]): string {
   const unknown = checks.filter((check) => check.state !== "ok" && !isKnown(check));
   return unknown.length === 0 ? "" : `Not known: ${unknown.map(({ title }) => title).join(", ")}.`;

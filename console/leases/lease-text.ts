@@ -10,7 +10,7 @@ interface FailedLease {
 /** The service that made the secret: the mount in the id of the lease. */
 export const serviceOf = (leaseId: string): string => leaseId.slice(0, Math.max(0, leaseId.indexOf("/")));
 
-/** The page of a lease, beside the others of its path. */
+/** The page of a lease, in the list of its path. */
 export const leaseHref = (leaseId: string): string =>
   href(["leases"], { prefix: leaseId.slice(0, leaseId.lastIndexOf("/") + 1), id: leaseId });
 

@@ -116,7 +116,7 @@ function Holder({ token }: { readonly token: Token }) {
   );
 }
 
-/** The token that holds a lease, or held it; undefined where it is not known, or may not be asked. */
+/** The token that holds or held a lease; undefined when it is not known, or may not be read. */
 function useHolder(id: string) {
   const session = useSession();
   const mayAsk = refusalOf(needsOf(ASKED_PATHS.find), session.capabilities.of(ASKED_PATHS.find)) === "";

@@ -55,10 +55,10 @@ export function othersAt({ roles }: Pick<Existing, "roles">, role: string): stri
 
 const NAMED_ROLES = 5;
 
-/** Names of some methods are kept in lower case. */
+/** Some methods store names of roles in lower case. */
 const isSameRole = (name: string, role: string): boolean => name === role || name === role.toLowerCase();
 
-/** True where the mount of a plan has a role of this name, as far as its roles may be listed. */
+/** True when the mount of a plan has a role of this name. False also when its roles may not be listed. */
 export const hasRole = ({ roles }: Pick<Existing, "roles">, role: string): boolean =>
   roles !== "hidden" && roles.some((name) => isSameRole(name, role));
 
@@ -68,7 +68,7 @@ export interface Agreed {
   readonly setsSecret: boolean;
   /** Make the settings of a mount that has roles and no settings. */
   readonly setsUp: boolean;
-  /** The role is written though the mount has one of its name. */
+  /** Replace the mount's role of the same name. */
   readonly replacesRole: boolean;
 }
 

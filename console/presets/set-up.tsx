@@ -65,7 +65,7 @@ export function SetUp({ preset, existing, onSent }: SetUpProps) {
   // A change that affects other roles needs the user's choice.
   const setsSecret = unused?.canSetSecret === true && (sets ?? (unused.lacksSecret && others === ""));
   const hasMount = existing.mounts[`${mount}/`] === preset.method;
-  // A role that this page wrote is written again without a question.
+  // A role that this page wrote is replaced without a confirmation.
   const isOwnRole = written.has(belowMount(mount, "role", role));
   const meetsRole = hasMount && !isOwnRole && hasRole({ roles }, role);
   const [replaced, setReplaced] = useState("");
@@ -204,7 +204,7 @@ interface AgreementProps {
   readonly children: ComponentChildren;
 }
 
-/** What is done to something that is there only when somebody agrees. */
+/** A checkbox that confirms a change of something that exists already. */
 function Agreement({ checked, onChange, children }: AgreementProps) {
   return (
     <label class="check">

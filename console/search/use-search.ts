@@ -68,7 +68,7 @@ export function useSearch(text: string, isWhole: boolean): Search {
   // The previous results stay until the next answer, so that the list does not jump.
   const busy = tokens.text !== text;
   const entity = isRequestId(text) ? names.filter((name) => name.href === entityHref(text)) : [];
-  // An id is of one thing.
+  // The id of an entity can't be that of a request, so requests are left out.
   const before = entity.length > 0 ? tokens.found.filter(({ kind }) => kind !== "Requests") : tokens.found;
   const found = [...before, ...entity, ...matching([...names, ...PAGES], text)];
   return { found, note: busy || isRequestId(text) ? "" : tokens.note, busy };
@@ -76,7 +76,7 @@ export function useSearch(text: string, isWhole: boolean): Search {
 
 const entityHref = (id: string): string => href(["identity"], { id: id.toLowerCase() });
 
-/** What has this id, or one that begins so: a receipt, or requests. */
+/** The receipt or the requests with this id, or with an id that begins with it. */
 async function idsOf(
   session: Session,
   text: string,

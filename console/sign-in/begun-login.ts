@@ -1,18 +1,18 @@
-/** A login through a browser that this tab began at an identity provider. The tab stores it while the browser is at the provider. */
+/** A login that this tab began at an identity provider. The tab stores it while the browser is at the provider. */
 export interface BegunLogin {
   readonly mount: string;
   readonly state: string;
-  /** The secret without which nobody can go on with the login. */
+  /** A secret that is needed to continue the login. */
   readonly clientNonce: string;
-  /** The page to come back to. */
+  /** The page to return to. */
   readonly place: string;
 }
 
-/** Path of the address to which the provider sends the browser back. */
+/** Path of the redirect URI. */
 export const callbackPath = (mount: string): string =>
   `/ui/vault/auth/${mount.split("/").map(encodeURIComponent).join("/")}/oidc/callback`;
 
-/** True when an answer is to this login. The answer to any other one, as of another tab, is not used here. */
+/** True when an answer belongs to this login. Answers to other logins, as of another tab, are not used here. */
 export const isAnswered = ({ mount, state }: BegunLogin, answered: string | undefined, pathname: string): boolean =>
   answered === state && pathname === callbackPath(mount);
 

@@ -17,7 +17,7 @@ export interface Column {
 
 const NONE = <span class="muted">–</span>;
 
-/** The name with what tells it from others of that name, where there is no room for a column of metadata. */
+/** The name, with metadata that distinguishes tokens of the same name when there is no room for a metadata column. */
 const NAME_AND_METADATA: Column = {
   name: "name",
   label: "Token",
@@ -31,7 +31,7 @@ const NAME_AND_METADATA: Column = {
   ),
 };
 
-/** True where each row has a second line, with metadata. */
+/** True when each row has a second line with metadata. */
 export const haveSecondLine = ([first]: readonly Column[]): boolean => first === NAME_AND_METADATA;
 
 /** All columns; the first is always shown. */

@@ -108,7 +108,7 @@ function FilterText({ field, value, refusal, onChange }: FilterInputProps) {
   const [typed, change] = useDraft(isPairs ? pairsOfLines(value) : value);
   const [refused, setRefused] = useState("");
   const entity = useEntityNames(field.name === "entity_id" && value !== "" ? [value] : []).get(value);
-  /** What the server is asked about: an answer to an older text changes nothing. */
+  /** The text that the server is being asked about. An answer for an older text is ignored. */
   const asked = useRef<string | null>(null);
   const leave = (): void => {
     asked.current = null;

@@ -99,11 +99,11 @@ export function selectionText(body: Readonly<Record<string, unknown>>, named = 0
   ].join(", ");
 }
 
-/** The entities that filters name. */
+/** The ids of the entities in filters. */
 export const entitiesOf = (filters: readonly Readonly<Record<string, unknown>>[]): readonly string[] =>
   filters.flatMap(({ entity_id: id }) => (typeof id === "string" && id !== "" ? [id] : []));
 
-/** The filter as a body of the API has it. */
+/** The filter as a body for the API. */
 export function filterBody(filter: Filter): Selection {
   const entries = Object.entries(filter).map(([name, value]) => {
     const kind = FILTER_FIELDS.find((one) => one.name === name)?.kind;

@@ -23,7 +23,7 @@ export function isConfirmed({ count, more }: Amount, typed: string): boolean {
   return count > 0 && !more && typed === String(count);
 }
 
-/** The first pairs of metadata, which tell tokens of one name apart; "" without any. */
+/** The first metadata pairs, which distinguish tokens of the same name; "" without any. */
 export const pairsText = ({ metadata }: Pick<Token, "metadata">, most = 2): string =>
   Object.entries(metadata)
     .slice(0, most)

@@ -14,7 +14,7 @@ export interface FieldDifference {
   readonly current: unknown;
 }
 
-/** What a service has at the path of a request, beside what the request declares. */
+/** The result of comparing a declared request with the service's answer. */
 export interface Compared {
   readonly differences: readonly FieldDifference[];
   /** Fields that no answer shows: they can't be compared. */

@@ -19,9 +19,8 @@ const DOCUMENT = z.looseObject({
 type Paths = z.infer<typeof DOCUMENT>["paths"];
 
 /**
- * The mistakes in the names of fields, a line for each: a server takes a request with a field that it does not know,
- * and ignores that field. They are compared with the server's own description of its interface; without one there is
- * nothing to say.
+ * Unknown names of fields, as lines for the operator: a server ignores a field that it does not know. The names are
+ * compared with the server's OpenAPI document. Empty when the document can't be read.
  */
 export async function unknownFields(service: Service, requests: readonly DeclaredRequest[]): Promise<string[]> {
   const read = await service.call("GET", "sys/internal/specs/openapi?generic_mount_paths=true");
@@ -43,7 +42,7 @@ function mistakesIn(names: readonly string[], known: ReadonlySet<string> | null)
   return unknown.map((name) => `the server knows no field "${name}" here${didYouMean(name, [...known])}`);
 }
 
-/** The fields of a write of a path; null where it is not described, or takes any. */
+/** The fields of a write to a path; null when the path is not described, or accepts any field. */
 function fieldsAt(paths: Paths, path: string): ReadonlySet<string> | null {
   const schemas = Object.entries(paths).flatMap(([template, { post }]) => {
     const schema = post?.requestBody?.content["application/json"]?.schema;
@@ -55,8 +54,8 @@ function fieldsAt(paths: Paths, path: string): ReadonlySet<string> | null {
 }
 
 /**
- * True for the path of a template such as `/auth/{jwt_mount_path}/role/{name}`: what is mounted at a path, or will be, may
- * be of any method.
+ * True when a template such as `/auth/{jwt_mount_path}/role/{name}` matches a path. Below `auth/` the templates of all
+ * methods are tried, since the type of the mount is not known.
  */
 function isOf(template: string, path: string): boolean {
   const words = template.split("/").slice(1);
@@ -67,7 +66,7 @@ function isOf(template: string, path: string): boolean {
   return patternOf(words).test(path);
 }
 
-/** A parameter at the end may have slashes in it, as the path of a mount. */
+/** A parameter at the end may contain slashes, as the path of a mount does. */
 function patternOf(words: readonly string[]): RegExp {
   const isEnd = (at: number) => at === words.length - 1 || words[at + 1] === "tune";
   const parts = words.map((word, at) =>

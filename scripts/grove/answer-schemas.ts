@@ -41,7 +41,7 @@ export const SUMMARY = z.object({
   other: z.number().default(0),
 });
 
-/** Numbers of tokens that end in parts of a time. */
+/** Numbers of ending tokens by interval. */
 export const ENDS = z.object({
   groups: z.array(z.object({ key: z.string(), count: z.number() })),
   total: z.number(),

@@ -160,7 +160,7 @@ function readRestore(values: Values) {
   return ok({ kind: "preview", from, backup } as const);
 }
 
-/** Filters of a count. */
+/** Filters that a count accepts. */
 const COUNTED: ReadonlySet<string> = new Set(["mount", "ends_after", "ends_before"]);
 
 /** `limit` is 0 for all tokens. */

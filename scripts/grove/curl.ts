@@ -1,7 +1,7 @@
 /** Characters that a shell reads inside double quotes, or that encodeURIComponent leaves as they are. */
 const UNQUOTED = /[!'()*~]/g;
 
-/** The token is in no word of a command, which other users of the machine see. Any shell has printf built in. */
+/** The token is not an argument, which other users of the machine could see: printf is built into every shell. */
 const withHeader = (header: string): string => `printf '${header} %s' "$VAULT_TOKEN" | curl -f -H @-`;
 
 const WITH_TOKEN = withHeader("X-Vault-Token:");

@@ -54,7 +54,7 @@ export function helpFor(argv: readonly string[], { columns, named = helpAsCalled
 /** One line for each command, above the full help. */
 function listOfCommands(): string {
   const lines = COMMAND_NAMES.map((name) => `  ${name.padEnd(INDENT - 2)}${commandEntry(name).brief}`);
-  // In the package they are programs of the same binary, whose own help has them.
+  // In the package these are programs of the same binary, with their own help.
   const scripts = isBinary() ? [] : ["", "Scripts of their own: npm run serve, backup, upgrade, deploy (-- --help)"];
   return ["Commands (npm run -s grove -- help COMMAND has one alone):", ...lines, ...scripts, "", "In full:"].join(
     "\n",

@@ -24,16 +24,16 @@ const JWT = String.raw`(?:^|[^\w.-]|%[0-9A-Fa-f]{2})(e[wy][\w-]{8,}\.e[wy][\w-]+
 /** A secret-id beside its name. Without the name it looks like any other UUID. */
 const SECRET_ID = String.raw`secret[_-]?id\\*["']?[\s=:]+\\*["']?([\da-fA-F]{8}(?:-[\da-fA-F]{4}){3}-[\da-fA-F]{12})`;
 
-/** The beginning of CMS signed data in base64, as an identity document of an instance of AWS is. */
+/** The beginning of CMS signed data in base64, the form of AWS's instance identity documents. */
 const SIGNED_DATA = String.raw`MI(?:AGCSqGSIb3DQEHAq|I[\w+/]{3}YJKoZIhvcNAQcC)`;
-/** The same in one line. */
+/** An identity document on one line. */
 const IDENTITY_DOCUMENT = String.raw`(?:^|[^\w+/])(${SIGNED_DATA}[\w+/]{200,}={0,2})`;
 
 const BEGINS_DOCUMENT = new RegExp(`^${SIGNED_DATA}`);
 /** Base64 is divided into lines of 64 or 76 characters. */
 const BASE64_LINE = /^[\w+/]{1,76}={0,2}$/;
 
-/** Whether a line is the first one of an identity document in several lines, and whether one may go on with it. */
+/** Whether a line can be the first, or a later, line of a multi-line identity document. */
 export function documentLine(line: string): { readonly begins: boolean; readonly continues: boolean } {
   const continues = BASE64_LINE.test(line);
   return { begins: continues && BEGINS_DOCUMENT.test(line), continues };
@@ -99,7 +99,7 @@ export function tokensIn(line: string): string[] {
   return found(line, TOKENS);
 }
 
-/** The same, and secret-ids that stand beside their name, and signed identity documents. */
+/** The tokens, JWTs, named secret-ids and signed identity documents in a line. */
 export function credentialsIn(line: string): string[] {
   return found(line, CREDENTIALS);
 }

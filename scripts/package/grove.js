@@ -5,7 +5,7 @@ import { existsSync } from "node:fs";
 const OLDEST_NODE = 24;
 const PROGRAMS = ["new", "serve", "deploy", "backup", "upgrade", "gateway"];
 const SECRETS = "secrets.env";
-/** What needs the secrets of the deployment. */
+/** The programs that need the secrets of the deployment. */
 const READ_SECRETS = ["serve", "upgrade", "generate-root"];
 
 const HELP = `Usage: grove COMMAND [options]

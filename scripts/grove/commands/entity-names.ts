@@ -4,7 +4,7 @@ import { isAllowed } from "../capabilities.ts";
 import type { GroveClient } from "../client.ts";
 
 const LIST = z.object({ key_info: z.record(z.string(), z.looseObject({ name: z.string() })) });
-/** Entities of the one page that is read. */
+/** Most entities whose names are read: one page. */
 const PAGE_SIZE = "1000";
 
 /**

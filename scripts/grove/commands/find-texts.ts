@@ -24,7 +24,7 @@ export interface TextToFind {
 export const DEPLOYMENT_SECRET_KEPT =
   "By its name or by a name near it this may be a seal key, an init token or a cluster key: it was not sent to the server.";
 
-/** Characters of an identity document in several lines. */
+/** Most characters of a multi-line identity document. */
 const MAX_DOCUMENT = 12_000;
 /** Most line numbers that are kept for a text. */
 const MAX_LINES = 1_000;
@@ -56,7 +56,7 @@ export class FoundTexts {
   /** The last line that was not blank, held back because the next line may say that it has a secret. */
   #held: (Line & { readonly isNear: boolean }) | null = null;
 
-  /** An identity document in several lines, of which the first ones were read. */
+  /** The lines read so far of a multi-line identity document. */
   #document: { readonly number: number; text: string } | null = null;
 
   /** @param secrets of the deployment that are in the lines. */

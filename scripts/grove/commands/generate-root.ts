@@ -11,10 +11,10 @@ const COMPLETED = z.object({ encoded_token: z.string() });
 const PATH = "sys/generate-root-token";
 
 /**
- * Makes a root token for an operator who has none, by the two secrets of the deployment, and prints it. The server encodes
- * it with a password that only the first answer has.
+ * Makes a root token for an operator without one, from the two secrets of the deployment, and prints it. The server
+ * encodes the token with a one-time password, which is only in its first answer.
  *
- * @param cancel ends an attempt that was begun and not completed, instead.
+ * @param cancel true to end an open attempt instead.
  */
 export async function generateRoot(
   { client, terminal, json }: Session,
@@ -37,7 +37,7 @@ export async function generateRoot(
   const { nonce, otp } = begun.value;
   const completed = await asked.post(`${PATH}/update`, COMPLETED, { nonce, key: key.value });
   if (!completed.ok) {
-    // Else nobody could begin another one for an hour.
+    // An open attempt would block others for an hour.
     await asked.call("DELETE", `${PATH}/attempt`);
     return completed;
   }

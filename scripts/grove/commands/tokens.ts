@@ -78,11 +78,11 @@ export async function countTokens(
   return ok(0);
 }
 
-/** Groups of an answer about ends, and the longest part of time that one has (seconds). */
+/** Most groups of an answer about ends, and the longest interval of its counts (seconds). */
 const MOST_ENDS = "100";
 const LONGEST_PART = 31 * 86_400;
 
-/** Shows numbers of tokens that end in a time by group. */
+/** Shows by group how many tokens end in a period. */
 export async function countEnds(
   { client, terminal, json }: Session,
   { by, mount, from, to }: Extract<GroveCommand, { kind: "ends" }>,

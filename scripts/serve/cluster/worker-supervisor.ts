@@ -7,13 +7,13 @@ const STABLE_MS = 60_000;
 /** Time to end after SIGTERM (ms): more than workerd's `stopTimeoutMs`, in which it hands over its objects. */
 const STOP_MS = 9_000;
 
-/** What a `WorkerSupervisor` needs. */
+/** The parts that a `WorkerSupervisor` uses. */
 export interface Keeping {
   /** Starts workerd. */
   readonly start: () => Child;
   /** Resolves to true when workerd answers, to false when it ends first or takes too long. */
   readonly answers: (ended: Promise<unknown>) => Promise<boolean>;
-  /** Why workerd ended, beside the exit code: the last error that it reported; "" without one. */
+  /** The last error that workerd reported before it ended; "" without one. */
   readonly lastError: () => string;
   /** Resolves after a pause (ms). */
   readonly pause: (ms: number) => Promise<void>;
