@@ -224,12 +224,14 @@ function readContain(word: string | undefined, values: Values) {
   if (word !== undefined && values.search !== undefined) return err("contain takes a text or --search, not both");
   const filter = { ...filterOf(values), ...(word !== undefined && { search: word }) };
   const isFiltered = Object.keys(filter).length > 0;
+  const retry = values["retry-leases"] ?? false;
+  if (retry && job === null) return err("--retry-leases stands beside --job");
   if (job !== null && (isFiltered || accessors.length > 0)) return err("--job stands alone");
   if (job === null && !isFiltered && accessors.length === 0) return err("contain needs a text, a filter or --accessor");
   if (isFiltered && accessors.length > 0) return err("contain takes a text or filter, or --accessor, not both");
   const { "include-root": includeRoot = false, yes = false } = values;
   const includeSelf = values["include-self"] ?? false;
-  return ok({ kind: "contain", job, filter, accessors, dryRun: false, includeRoot, includeSelf, yes } as const);
+  return ok({ kind: "contain", job, retry, filter, accessors, dryRun: false, includeRoot, includeSelf, yes } as const);
 }
 
 /** A boolean flag is the text "true", which the API accepts. */

@@ -141,6 +141,7 @@ export const COMMANDS = {
       accessor: texts("A", "this token (may be repeated) instead of a text or filter"),
       ...SELF,
       job: text("ID", "the receipt and the check of a revocation that was begun"),
+      "retry-leases": flag("with --job: first sends the leases again that fail (needs update on sys/leases/revoke)"),
     },
   },
   find: {
@@ -310,6 +311,7 @@ export const OPTIONS = {
   json: EVERYWHERE.json,
   ...COMMANDS.tokens.options,
   ...COMMANDS.revoke.options,
+  ...COMMANDS.contain.options,
   ...COMMANDS.explain.options,
   ...COMMANDS.restore.options,
   ...COMMANDS.apply.options,

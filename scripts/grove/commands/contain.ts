@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { inPool } from "../../../src/base/parallel.ts";
 import { ok } from "../../../src/base/result.ts";
 import { asCalled, helpAsCalled } from "../../local/command-line.ts";
 import { ENDED_CHECK, type EndedCheck, RECEIPT, type Receipt } from "../answer-schemas.ts";
 import type { GroveCommand } from "../arguments.ts";
 import { type Called, failed, orMissing } from "../client.ts";
-import { writeCommand } from "../curl.ts";
 import { nothingIs } from "../id-formats.ts";
 import { prose } from "../prose.ts";
 import { harmless, type Session, styled, type Terminal } from "../terminal.ts";
@@ -24,7 +24,10 @@ export async function containTokens(
   session: Session,
   wanted: Extract<GroveCommand, { kind: "contain" }>,
 ): Promise<Called<number>> {
-  if (wanted.job !== null) return proveEnd(session, wanted.job);
+  if (wanted.job !== null) {
+    const sent = wanted.retry ? await retryLeases(session, wanted.job) : ok(null);
+    return sent.ok ? proveEnd(session, wanted.job) : sent;
+  }
   const done = await revokeSelected(session, wanted);
   if (!done.ok) return done;
   const { job, code } = done.value;
@@ -32,6 +35,26 @@ export async function containTokens(
   if (job === null) return failed("nothing that is alive matches: nothing was ended");
   const proven = await proveEnd(session, job);
   return proven.ok ? ok(Math.max(code, proven.value)) : proven;
+}
+
+/** Leases that are sent again at the same time. */
+const PARALLEL = 4;
+
+/** Sends the leases again that fail, whatever comes of it: the check after it says so. */
+async function retryLeases(session: Session, job: string): Promise<Called<null>> {
+  const { client, terminal } = session;
+  const checked = orMissing(await checkAll(session, job), nothingIs("job", job));
+  if (!checked.ok) return checked;
+  const { failures } = checked.value.unrevoked_leases;
+  let done = 0;
+  const answers = await inPool(failures, PARALLEL, async ({ lease_id: id }) => {
+    const answer = await client.call("POST", "sys/leases/revoke", { lease_id: id });
+    terminal.progress(`${++done} of ${number(failures.length, "lease")} sent again`);
+    return answer;
+  });
+  terminal.progress(null);
+  const isRefused = answers.some((answer) => !answer.ok && answer.error.status === 403);
+  return isRefused ? failed("permission denied (VAULT_TOKEN needs update on sys/leases/revoke)") : ok(null);
 }
 
 async function proveEnd({ client, terminal, json }: Session, job: string): Promise<Called<number>> {
@@ -127,7 +150,7 @@ function show(terminal: Terminal, receipt: Receipt, check: EndedCheck): void {
 
 function showLeases(
   terminal: Terminal,
-  { numbers: { leases: asked } }: Receipt,
+  { job, numbers: { leases: asked } }: Receipt,
   { unrevoked_leases: leases }: EndedCheck,
 ): void {
   const { waiting, failing, more, failures } = leases;
@@ -142,7 +165,7 @@ function showLeases(
     );
   }
   if (failing > 0) {
-    terminal.out(`  sends one again: ${writeCommand("sys/leases/revoke", { lease_id: "ID" })}`);
+    terminal.out(`  sends them again: ${asCalled(`contain --job ${job} --retry-leases`)}`);
     terminal.out(`  (${helpAsCalled("docs/leases.md")})`);
   }
 }

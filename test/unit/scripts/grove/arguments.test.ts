@@ -16,7 +16,16 @@ const looksLike = (reader: string) => {
   return `this looks like a token, which no command line takes: it is in the history of the shell now, and others on this machine may have seen it. Take it out of the history and treat it as leaked; ${called} reads it from a file (${called} < FILE), or typed when it asks`;
 };
 const CONTAIN = {
-  ...{ kind: "contain", job: null, accessors: [], dryRun: false, includeRoot: false, includeSelf: false, yes: false },
+  ...{
+    kind: "contain",
+    job: null,
+    retry: false,
+    accessors: [],
+    dryRun: false,
+    includeRoot: false,
+    includeSelf: false,
+    yes: false,
+  },
   json: false,
 };
 
@@ -76,6 +85,7 @@ describe("the command line of grove", () => {
     ["why abc --log -", { kind: "why", request: "abc", log: "-", json: false }],
     ["completion zsh", { kind: "completion", shell: "zsh", json: false }],
     ["contain --job 7", { ...CONTAIN, job: "7", filter: {} }],
+    ["contain --job 7 --retry-leases", { ...CONTAIN, job: "7", retry: true, filter: {} }],
     [
       "contain payments --mount auth/aws/ --yes",
       { ...CONTAIN, filter: { search: "payments", mount: "auth/aws/" }, yes: true },
@@ -132,6 +142,7 @@ describe("the command line of grove", () => {
     [["explain", "a", "--operation", "write"], expect.stringMatching(/^--operation takes one of read, list, /)],
     [["audit", "--kind", "login,nonsense"], expect.stringMatching(/^--kind takes one of change, login, /)],
     [["revoke", "--role", ""], '--role takes a value (NAME), not ""'],
+    [["contain", "payments", "--retry-leases"], "--retry-leases stands beside --job"],
     [["tokens", "--count-by", "role", "--ends-after", "1h"], "--count-by takes --ends-after beside --ends-before"],
     [["tokens", "--count-by", "end_hour", "--ends-before", "1h"], "--count-by end_hour takes no time"],
     [["tokens", "--count-by", "role", "--limit", "3"], "--count-by takes no --sort and no --limit"],

@@ -982,8 +982,24 @@ describe("grove contain", () => {
     expect(await grove("contain --job j1")).toBe(1);
     expect(out).toContain("leases    3 leases asked, 2 ended, 0 waiting, 1 failing");
     expect(out).toContain("  db/x: the target can't be reached, irrevocable");
+    expect(out).toContain("  sends them again: npm run -s grove -- contain --job j1 --retry-leases");
     expect(await grove("contain --job j1 --json")).toBe(1);
     expect(JSON.parse(out.at(-1) ?? "")).toMatchObject({ receipt: { job: "j1" }, check: { ended: 2 } });
+  });
+
+  it("sends the leases again that fail, and proves then", async () => {
+    const failures = ["db/x", "db/y"].map((lease_id) => ({ lease_id, error: "no answer", next_attempt: null }));
+    const failing = check({ unrevoked_leases: leases({ failing: 2, failures }) });
+    replies["POST /v1/sys/tokens/verify-ended"] = [failing, check()];
+    replies["POST /v1/sys/leases/revoke"] = [{ status: 400, body: { errors: ["no answer"] } }, { body: null }];
+    expect(await grove("contain --job j1 --retry-leases")).toBe(0);
+    const sent = asked.filter(({ request }) => request === "POST /v1/sys/leases/revoke");
+    expect(sent.map(({ body }) => body)).toEqual([{ lease_id: "db/x" }, { lease_id: "db/y" }]);
+    expect(out).toContain("leases    3 leases asked, 3 ended, 0 waiting, 0 failing");
+    replies["POST /v1/sys/tokens/verify-ended"] = failing;
+    replies["POST /v1/sys/leases/revoke"] = { status: 403, body: { errors: ["permission denied"] } };
+    expect(await grove("contain --job j1 --retry-leases")).toBe(1);
+    expect(said.at(-1)).toContain("permission denied");
   });
 
   it("ends with 1 when nothing matches: a mistyped name is not a service that is contained", async () => {
