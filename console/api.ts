@@ -19,7 +19,7 @@ export interface Envelope<T> {
     readonly token: string;
     readonly ttl: number;
     readonly creation_time: string;
-    /** The accessor of the wrapped token; absent for other answers. */
+    /** The accessor of the wrapped token or secret-id, if the answer has one. */
     readonly wrapped_accessor?: string;
   } | null;
   readonly warnings?: readonly string[] | null;
@@ -56,7 +56,7 @@ export class Api {
     return answer.ok ? done(answer.value.data) : answer;
   }
 
-  /** The names of a list; empty for a 404, which the API answers for an empty list. */
+  /** The names of a list. Empty also for a 404, the answer where there can be no list. */
   async list(path: string): Promise<Answer<readonly string[]>> {
     const answer = await this.read<{ readonly keys: readonly string[] }>(path, { list: true });
     if (!answer.ok) return answer.problem.status === 404 ? done([]) : answer;

@@ -208,7 +208,7 @@ function notRevoked({ ends }: Lifetime, messages: readonly string[]): string {
 
 export const SessionContext = createContext<Session | null>(null);
 
-/** The current session. @throws outside a session: pages are rendered only within one */
+/** The current session. Throws without a session, as pages are rendered only within it. */
 export function useSession(): Session {
   const session = useContext(SessionContext);
   if (!session) throw new Error("a page outside of a session");

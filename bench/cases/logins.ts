@@ -108,7 +108,7 @@ async function byServiceAccount(root: Client, { url, jwt }: LocalCluster, trust:
   return [login("kubernetes", { role: "job", jwt })];
 }
 
-/** Logs in with one secret-id that has unlimited uses. */
+/** Prepares logins with one secret-id that has unlimited uses. */
 async function byAppRole(
   root: Client,
   role: string,
