@@ -37,7 +37,9 @@ function reasonOf(event: AuditEvent): string {
   if (status !== 403 && status !== 404)
     return "The policies did not refuse it: the error says what was wrong with the request.";
   if (/<(?:token|malformed|unknown)>/.test(path))
-    return "The audit log does not have the whole path, so no policy can be asked about it.";
+    return path.includes("<unknown>")
+      ? "No endpoint has the path, so the audit log keeps only its known words, not the whole path: the rest may be a secret. Ask the client which path it was: “What may it do?” on the page of the token says what its policies say of one."
+      : "The audit log does not have the whole path, so no policy can be asked about it.";
   if (auth.token_type !== "service")
     return `It was a ${auth.token_type} token: on the page of the policies, its text says what it may do.`;
   return "";

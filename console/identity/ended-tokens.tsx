@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { EndedCheck, Entity, WatermarkRevocations } from "../../client/answers.d.ts";
 import type { Api } from "../api.ts";
 import { RequestLink } from "../audit/links.tsx";
@@ -66,27 +66,35 @@ export function EndedTokens({ entity: { id, disabled }, end }: EndedTokensProps)
     isAsked ? readEnd(session.api, id, end !== null, readsEvents) : done(null),
   );
   const own = receipt.value;
+  // After what was done on this page, its proof comes into view: it stands below the form.
+  const place = useRef<HTMLDivElement>(null);
+  const isShown = end !== null && own !== null;
+  useEffect(() => {
+    if (isShown) place.current?.scrollIntoView({ block: "start" });
+  }, [isShown]);
   usePolling((own?.tokens_left ?? 0) > 0, receipt.reload, POLL_MS);
   if (end === null && own === null) return null;
   return (
-    <Card
-      of={receipt}
-      title="Its tokens have ended"
-      beside={own && own.request_id !== "" && <ExportEnd end={own} id={id} />}
-    >
-      {(own !== null || !receipt.busy) && (
-        <div class="body">
-          {disabled ? (
-            <Notice tone="good" title="It is disabled: it can't log in again" />
-          ) : (
-            <Notice tone="warn" title="It can log in again">
-              To keep it out, mark it as disabled above.
-            </Notice>
-          )}
-        </div>
-      )}
-      {own && <Receipt key={own.request_id} own={own} end={end} />}
-    </Card>
+    <div ref={place}>
+      <Card
+        of={receipt}
+        title="Its tokens have ended"
+        beside={own && own.request_id !== "" && <ExportEnd end={own} id={id} />}
+      >
+        {(own !== null || !receipt.busy) && (
+          <div class="body">
+            {disabled ? (
+              <Notice tone="good" title="It is disabled: it can't log in again" />
+            ) : (
+              <Notice tone="warn" title="It can log in again">
+                To keep it out, mark it as disabled above.
+              </Notice>
+            )}
+          </div>
+        )}
+        {own && <Receipt key={own.request_id} own={own} end={end} />}
+      </Card>
+    </div>
   );
 }
 

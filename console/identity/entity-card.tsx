@@ -23,7 +23,7 @@ export function EntityCard(props: CardProps) {
       groups={ENTITY}
       deletion="Its aliases go with it, and it leaves its groups. Its tokens are refused."
       calledBy={(entity) => (isGenerated(entity.name) ? entityName(entity) : "")}
-      alsoKnown={aliasNames}
+      alsoKnown={(entity) => [aliasNames(entity), entity.disabled && "disabled"].filter(Boolean).join(" · ")}
       actions={(entity, reload) => (
         <>
           <a class="button slim" href={href(["tokens"], { entity_id: entity.id })}>

@@ -2,6 +2,12 @@ import type { Part } from "../records/part.ts";
 import { tokenFields } from "./pasted-login.ts";
 import { OPEN_BAO_ONLY, REFUSED_LOGINS, ROLE_LOSS, TOKENS } from "./role-fields.ts";
 
+/** A signed token (JWS) of a service account. The API takes any text, and each login would fail then. */
+export const REVIEWER_TOKEN = {
+  pattern: /^(?=.{1,16384}$)[\w-]+\.[\w-]+\.[\w-]+$/,
+  wrong: "It is no JWT: three parts with dots between, as kubectl create token prints it.",
+} as const;
+
 /** Parts of the kubernetes method. */
 export const KUBERNETES_PARTS: readonly Part[] = [
   {
@@ -81,6 +87,7 @@ export const KUBERNETES_PARTS: readonly Part[] = [
             name: "token_reviewer_jwt",
             label: "Token that asks for reviews",
             kind: "secret",
+            form: REVIEWER_TOKEN,
             hint: "Without it each login asks with its own token, and no token is renewed.",
           },
           { name: "pem_keys", label: "Public keys", kind: "long text", hint: "In PEM, with commas between." },

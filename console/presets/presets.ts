@@ -1,10 +1,8 @@
+import { REVIEWER_TOKEN } from "../methods/kubernetes-parts.ts";
 import { SCRIPT } from "./approle-preset.ts";
 import { ENTRA, GITHUB, GITLAB, KEYCLOAK, KUBERNETES_ISSUER, podSnippets, serviceAccountField } from "./ci-presets.ts";
 import { PEOPLE } from "./oidc-preset.ts";
 import { addressField, formed, type Preset, ROLE_FIELD } from "./preset.ts";
-
-/** A signed token (JWS), as an API server issues it to a service account. */
-const SIGNED = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 
 /** Pods of a cluster whose API server checks each token. */
 const KUBERNETES_REVIEW: Preset = {
@@ -32,10 +30,7 @@ kubectl -n grove create token reviewer --duration=8760h
       isOfMount: true,
       hint: "What the last command above printed. It is kept sealed.",
       isSecret: true,
-      wrong: (value) =>
-        SIGNED.test(value) && value.length <= 16_384
-          ? ""
-          : "It is no JWT: three parts with dots between, as the command prints it.",
+      wrong: (value) => (REVIEWER_TOKEN.pattern.test(value) ? "" : REVIEWER_TOKEN.wrong),
     },
     ROLE_FIELD,
   ],

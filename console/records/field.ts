@@ -34,6 +34,8 @@ export interface Field {
   readonly usual?: string;
   /** Prefilled in the form of a new record, and sent. */
   readonly suggested?: string;
+  /** The form of its whole value, and what is said of another one. The API may take more. */
+  readonly form?: { readonly pattern: RegExp; readonly wrong: string };
   /** Shown only while another field has one of these values. */
   readonly when?: readonly [field: string, ...values: string[]];
 }
@@ -134,6 +136,7 @@ export const namesIn = (text: string): string[] => linesOf(text.replaceAll(",", 
 export function mistakeIn(field: Field, text: string): string {
   const value = text.trim();
   if (value === "") return field.required ? "Needed" : "";
+  if (field.form && !field.form.pattern.test(value)) return field.form.wrong;
   if (field.kind === "duration" && !DURATION.test(value)) return DURATION_HINT;
   if (field.kind === "number" && !/^-?\d+$/.test(value)) return "A whole number";
   if (field.kind === "time" && queryTime(value) === "") return WHOLE_TIME;

@@ -19,7 +19,7 @@ export const wrappingGroup = (choices: readonly string[], plain: string): FieldG
       kind: "choice",
       choices,
       emptyChoice: plain,
-      hint: "A time: how long the wrapping token is valid. It works once, so an interception is noticed.",
+      hint: "With a time it is wrapped: that long the wrapping token is valid. It works once, so an interception is noticed.",
     },
   ],
 });

@@ -78,7 +78,7 @@ function ruleMessage(step: Step): string {
     case "deny":
       return `${rule} denies it.`;
     case "sudo":
-      return `The path needs sudo besides, which ${rule} lacks.`;
+      return `${rule} lacks sudo, which the path needs besides.`;
     case "wrapping":
       return `${rule} allows it only with ${wrappingWords(step)}.`;
     case "page":

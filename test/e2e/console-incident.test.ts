@@ -493,6 +493,9 @@ describe.skipIf(executable === undefined)("an incident in the console", () => {
     const receipt = page.getByRole("region", { name: "Its tokens have ended" });
     await receipt.getByText("It is disabled: it can't log in again").waitFor();
     expect(await page.getByRole("checkbox", { name: /^Disabled/ }).isChecked()).toBe(true);
+    await page.getByRole("heading", { name: "Entity guest · disabled" }).waitFor();
+    // The proof is in view, without scrolling.
+    await expect.poll(async () => ((await receipt.boundingBox()) ?? { y: 800 }).y).toBeLessThan(400);
     await page.getByRole("button", { name: "End its tokens…" }).click();
     await dialog.getByText("It is disabled: it can't log in again.").waitFor();
     expect(await box.count()).toBe(0);

@@ -149,7 +149,8 @@ describe("why a request was refused", () => {
     [{ path: "auth/jobs/login", mount: "auth/jobs/", status: 400 }, /login. Its method says which check failed/],
     [{ path: "auth/jobs/login", mount: "auth/jobs/", error: "no such id" }, /Its method refused it: no such id$/],
     [{ role: "web" }, /login/],
-    [{ path: "auth/token/renew/<token>" }, /whole path/],
+    [{ path: "auth/token/renew/<token>" }, /whole path, so no policy/],
+    [{ path: "<unknown>" }, /No endpoint has the path.*Ask the client/],
     [{ auth: tokenOf("", "batch") }, /batch token/],
   ] as const)("is no question to policies: %j", (fields, because) => {
     expect(whyOf(refusal(fields))).toEqual({ ask: null, because: expect.stringMatching(because) as unknown });

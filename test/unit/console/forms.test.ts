@@ -7,6 +7,7 @@ import { aliasNames } from "../../../console/identity/record-fields.ts";
 import { ISSUER_PARTS } from "../../../console/issuer/issuer-parts.ts";
 import { agentConfig, loginCommands } from "../../../console/methods/approle-commands.ts";
 import { ROLE_TAG } from "../../../console/methods/cloud-parts.ts";
+import { KUBERNETES_PARTS } from "../../../console/methods/kubernetes-parts.ts";
 import { LEFT_OUT, PARTS, tuningOf } from "../../../console/methods/parts-by-type.ts";
 import { identityFields, secretIdFields, tokenFields } from "../../../console/methods/pasted-login.ts";
 import { newSecretIdForm, newSecretIdRequest } from "../../../console/methods/secret-id.ts";
@@ -245,6 +246,14 @@ describe("a form", () => {
       'An object in JSON, like {"name": "value"}',
     ]);
     expect(mistakeIn({ name: "", label: "", kind: "text", required: true }, " ")).toBe("Needed");
+    const reviewer = KUBERNETES_PARTS.flatMap((part) => ("groups" in part ? part.groups : []))
+      .flatMap(({ fields: all }) => all)
+      .find(({ name }) => name === "token_reviewer_jwt");
+    const wrong = (text: string) => reviewer && mistakeIn(reviewer, text);
+    expect(["", "ey.a-b.c_d"].map(wrong)).toEqual(["", ""]);
+    expect(["abc", "a.b", "a.b.c.d", "a.b.c d", `a.b.${"c".repeat(16_384)}`].map(wrong)).toEqual(
+      Array(5).fill(expect.stringMatching(/^It is no JWT/)),
+    );
     const time = { name: "", label: "", kind: "time" } as const;
     expect(mistakeIn(time, UNFINISHED)).toBe(WHOLE_TIME);
     for (const text of ["", "2026-12-01T10:30"]) expect(mistakeIn(time, text), text).toBe("");
