@@ -336,12 +336,12 @@ describe.skipIf(executable === undefined)("an incident in the console", () => {
       .getByRole("link", { name: /^token-/ })
       .first()
       .waitFor();
-    await expectAccessible(page);
     await openPlace(page, "ended");
     await page
       .getByRole("row", { name: /and \d+ others/ })
       .first()
       .waitFor();
+    await expectAccessible(page);
     const { status } = await call(server, "GET", "/v1/auth/token/lookup-self", { token: leaked.client_token });
     expect(status).toBe(403);
   });
