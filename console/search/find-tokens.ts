@@ -3,14 +3,32 @@ import { needsOf, refusalOf } from "../needed-capabilities.ts";
 import { ASKED_PATHS, type Session } from "../session.ts";
 import { MIN_SEARCH } from "../tokens/filter.ts";
 import { listTokens } from "../tokens/token-api.ts";
-import { SHOWN_OF_KIND } from "./search-result.ts";
-import { A_TOKEN, foundToken, type Itself, isTokenInSearch, itselfOf, NOTHING, notAsked } from "./text-result.ts";
+import { bestOf } from "./search-result.ts";
+import {
+  A_TOKEN,
+  foundToken,
+  type Itself,
+  isTokenInSearch,
+  itselfOf,
+  listsOf,
+  NOTHING,
+  notAsked,
+} from "./text-result.ts";
 
-/** Tokens that the inventory's search finds. */
+/** Tokens among which the best results are looked for. */
+const RANKED = 100;
+
+/**
+ * Tokens that the inventory's search finds, those with the text in their name first, and narrower lists: it finds also
+ * those of other owners, whose alias or path has the text.
+ */
 export async function tokensByText({ api }: Session, text: string): Promise<Itself> {
   if (text.length < MIN_SEARCH) return NOTHING;
-  const answer = await listTokens(api, { search: text, limit: SHOWN_OF_KIND });
-  if (answer.ok) return { ...NOTHING, found: answer.value.tokens.map(foundToken) };
+  const answer = await listTokens(api, { search: text, limit: RANKED });
+  if (answer.ok) {
+    const { tokens } = answer.value;
+    return { ...NOTHING, found: [...listsOf(tokens, text), ...bestOf(tokens.map(foundToken), text)] };
+  }
   // The text became a token's id after it was checked.
   if (isTokenInSearch(answer.problem)) return { found: [], note: A_TOKEN, isKept: true };
   return { ...NOTHING, note: answer.problem.messages.join(" ") };

@@ -44,6 +44,12 @@ export function matching(all: readonly Found[], text: string): readonly Found[] 
   );
 }
 
+/** The best results of one kind, also those that have the text elsewhere; equally good ones stay in their order. */
+export function bestOf(all: readonly Found[], text: string): readonly Found[] {
+  const wanted = text.toLowerCase();
+  return [...all].sort((a, b) => rankOf(a, wanted) - rankOf(b, wanted)).slice(0, SHOWN_OF_KIND);
+}
+
 const NONE = 4;
 
 function rankOf({ name, detail }: Found, wanted: string): number {

@@ -144,3 +144,32 @@ const parentOf = ({ parent, display_name: name }: Credential): readonly Found[] 
           href: href(["tokens", parent]),
         },
       ];
+
+/** Lists of the tokens of one name, or with one pair of metadata, where several of these have the text in it. */
+export function listsOf(tokens: readonly Token[], text: string): readonly Found[] {
+  const wanted = text.toLowerCase();
+  const name = mostOf(tokens.map(nameOf).filter((one) => one.toLowerCase().includes(wanted)));
+  const pair = mostOf(
+    tokens.flatMap(({ metadata }) =>
+      Object.entries(metadata).flatMap(([key, value]) => (value.toLowerCase() === wanted ? [`${key}=${value}`] : [])),
+    ),
+  );
+  const list = (label: string, filter: Readonly<Record<string, string>>): Found => ({
+    kind: "Lists",
+    name: label,
+    detail: "",
+    href: href(["tokens"], filter),
+  });
+  return [
+    ...(name === "" ? [] : [list(`Tokens named ${name}`, { display_name: name })]),
+    ...(pair === "" ? [] : [list(`Tokens with ${pair}`, { metadata: pair })]),
+  ];
+}
+
+/** The most frequent text; "" where none is there twice. */
+function mostOf(texts: readonly string[]): string {
+  const counts = new Map<string, number>();
+  for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1);
+  const [text, count] = [...counts].reduce((most, one) => (one[1] > most[1] ? one : most), ["", 1]);
+  return count > 1 ? text : "";
+}

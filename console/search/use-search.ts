@@ -55,7 +55,7 @@ export function useSearch(text: string, isWhole: boolean): Search {
       const searched = mayList ? await tokensByText(session, text) : NOTHING;
       const { ids, note } = await idsOf(session, text);
       if (isOld) return;
-      const found = searched.isKept ? [] : [...ids, ...searched.found, ...listOf(text, searched.found)];
+      const found = searched.isKept ? [] : [...ids, ...listOf(text, searched.found), ...searched.found];
       setTokens({ ...searched, text, found, note: searched.note || note });
     };
     const timer = window.setTimeout(ask, isWhole ? 0 : PAUSE_MS);

@@ -1,9 +1,11 @@
 import { describe, expect, it } from "vitest";
 import type { FoundText } from "../../../client/answers.d.ts";
 import { addressedValues } from "../../../console/href.ts";
-import { type Found, matching, SHOWN_OF_KIND } from "../../../console/search/search-result.ts";
-import { credentialText, isTokenInSearch, itselfOf } from "../../../console/search/text-result.ts";
+import { bestOf, type Found, matching, SHOWN_OF_KIND } from "../../../console/search/search-result.ts";
+import { credentialText, foundToken, isTokenInSearch, itselfOf, listsOf } from "../../../console/search/text-result.ts";
 import { hasToken, isSecretLike, looksChosen, mayBeToken, tokenIn } from "../../../console/secret-detection.ts";
+
+import { consoleToken } from "../../support/console-token.ts";
 
 const JWT = "eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJodHRwczovL2EifQ.c2lnbmF0dXJl";
 const found = (kind: Found["kind"], name: string, detail = ""): Found => ({ kind, name, detail, href: `/ui/${name}` });
@@ -40,6 +42,32 @@ describe("the console says of a pasted text", () => {
     const notAsked = { ...KNOWN, state: "unjudged" as const, kind: "" };
     expect(itselfOf(notAsked, "payments")).toEqual({ found: [], note: "", isKept: false });
     expect(itselfOf(notAsked, "a-secret-of-somebody-1")).toEqual({ found: [], note: "It is known.", isKept: true });
+  });
+});
+
+describe("tokens that the search finds", () => {
+  const token = (display_name: string, metadata = {}) => consoleToken({ display_name, metadata });
+  const tokens = [
+    token("step"),
+    token("worker", { service: "Pay" }),
+    token("pay", { service: "pay" }),
+    token("step-of-pay"),
+    token("pay", { service: "pay" }),
+  ];
+
+  it("are in the order of how well the name fits, those found by something else last", () => {
+    const names = bestOf(tokens.map(foundToken), "PAY").map(({ name }) => name);
+    expect(names).toEqual(["pay", "pay", "step-of-pay", "worker", "step"]);
+    expect(bestOf(Array(9).fill(foundToken(tokens[0] ?? token(""))), "x")).toHaveLength(SHOWN_OF_KIND);
+  });
+
+  it("have narrower lists, by the name and by the pair that several of them have", () => {
+    expect(listsOf(tokens, "Pay").map(({ name, href }) => [name, href])).toEqual([
+      ["Tokens named pay", "/ui/tokens?display_name=pay"],
+      ["Tokens with service=pay", "/ui/tokens?metadata=service%3Dpay"],
+    ]);
+    expect(listsOf(tokens, "step")).toEqual([]);
+    expect(listsOf([], "pay")).toEqual([]);
   });
 });
 
