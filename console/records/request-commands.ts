@@ -62,7 +62,7 @@ export function curlCommand(request: FormRequest): string {
   const { path, body, method = "POST", contentType = "application/json", wrapSeconds } = request;
   const url = `"$VAULT_ADDR"${shellWord(path.startsWith("/") ? path : `/v1/${path}`)}`;
   const wrap = wrapSeconds === undefined ? "" : ` --header 'X-Vault-Wrap-TTL: ${wrapSeconds}'`;
-  const headers = `--header "X-Vault-Token: $VAULT_TOKEN" --header 'Content-Type: ${contentType}'${wrap}`;
+  const headers = `--header @<(printf 'X-Vault-Token: %s' "$VAULT_TOKEN") --header 'Content-Type: ${contentType}'${wrap}`;
   return `curl --fail-with-body --request ${method} ${headers} --data-binary @- ${url} ${documentOf(body)}`;
 }
 

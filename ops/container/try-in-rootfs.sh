@@ -49,7 +49,7 @@ stop() {
 
 start
 [ "$(awk '/^Uid:/ {print $2}' "/proc/$server/status")" = $uid ] || { echo "does not run as $uid"; exit 1; }
-token=$(curl -sf -X PUT -H "X-Vault-Token: $GROVE_INIT_TOKEN" "http://127.0.0.1:$port/v1/sys/init" | sed 's/.*"root_token":"\([^"]*\)".*/\1/')
+token=$(curl -sf -X PUT -H @<(printf 'X-Vault-Token: %s' "$GROVE_INIT_TOKEN") "http://127.0.0.1:$port/v1/sys/init" | sed 's/.*"root_token":"\([^"]*\)".*/\1/')
 stop
 start
 curl -sf -H "X-Vault-Token: $token" "http://127.0.0.1:$port/v1/auth/token/lookup-self" >/dev/null || { echo "the token is gone after a restart"; exit 1; }

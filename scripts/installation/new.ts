@@ -84,7 +84,7 @@ Or with one: once, in a second terminal in this folder:
 \`\`\`
 . ./secrets.env
 export VAULT_ADDR=http://127.0.0.1:8200
-curl -X PUT -H "X-Vault-Token: $GROVE_INIT_TOKEN" $VAULT_ADDR/v1/sys/init
+curl -X PUT -H @<(printf 'X-Vault-Token: %s' "$GROVE_INIT_TOKEN") $VAULT_ADDR/v1/sys/init
 \`\`\`
 
 The answer has the root token and is given once. Sign in to the console with it, or paste it after
@@ -121,7 +121,7 @@ read -rs VAULT_TOKEN && export VAULT_TOKEN    # paste the token, unseen; then th
 \`\`\`
 npx grove tokens --policy root
 npx grove contain --include-root --policy root
-curl -X PUT -H "X-Vault-Token: $VAULT_TOKEN" $VAULT_ADDR/v1/sys/leases/revoke-prefix/auth
+curl -X PUT -H @<(printf 'X-Vault-Token: %s' "$VAULT_TOKEN") $VAULT_ADDR/v1/sys/leases/revoke-prefix/auth
 \`\`\`
 
 The first command lists the root tokens, the second ends them but for \`VAULT_TOKEN\`, and the last one ends every other

@@ -87,7 +87,7 @@ describe.skipIf(executable === undefined)("sign-in by a method", () => {
     await page.route("**/v1/sys/init", (route) => route.fulfill({ json: { initialized: false } }), { times: 1 });
     await page.goto(`${server.address}/ui/`);
     await page.getByText("This server is not initialized").waitFor();
-    const command = `curl -X PUT -H "X-Vault-Token: $GROVE_INIT_TOKEN" ${server.address}/v1/sys/init`;
+    const command = `curl -X PUT -H @<(printf 'X-Vault-Token: %s' "$GROVE_INIT_TOKEN") ${server.address}/v1/sys/init`;
     await page.getByText(command, { exact: true }).waitFor();
     expect(await page.getByRole("button", { name: "Sign in", exact: true }).count()).toBe(0);
     await expectAccessible(page);

@@ -8,7 +8,8 @@ import { aliasesOf, newTokenForm, newTokenRequest, TERRAFORM_TOKEN } from "../..
 
 /** What `bao` and `curl` get of commands that a shell of this machine runs: their arguments, and the body. */
 function run(commands: readonly string[]): { readonly words: string[]; readonly body: string }[] {
-  const show = 'show() { for word in "$@"; do printf "%s\\0" "$word"; done; printf "\\0"; cat; printf "\\0\\0\\0"; }';
+  const show =
+    'show() { for word in "$@"; do [[ $word = @/dev/fd/* ]] && word=$(<"${word#@}"); printf "%s\\0" "$word"; done; printf "\\0"; cat; printf "\\0\\0\\0"; }';
   const shell = [
     show,
     'bao() { show "$@"; }',
@@ -16,7 +17,7 @@ function run(commands: readonly string[]): { readonly words: string[]; readonly 
     "VAULT_ADDR=https://grove.test",
     "VAULT_TOKEN=hidden",
   ];
-  const output = execFileSync("sh", ["-c", [...shell, ...commands].join("\n")], { encoding: "utf8" });
+  const output = execFileSync("bash", ["-c", [...shell, ...commands].join("\n")], { encoding: "utf8" });
   return output
     .split("\0\0\0")
     .slice(0, -1)
