@@ -14,7 +14,7 @@ import { CUSTOM_ID_SHARDS, customIdsShard } from "../../../src/tree/custom-ids.t
 import type { TreePosition } from "../../../src/tree/tidy/tidy-step.ts";
 import { TIDY_ROWS } from "../../../src/tree/tidy/tree-tidy.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
-import { initializedAlone } from "../../support/audit-store.ts";
+import { failure, initializedAlone } from "../../support/audit-store.ts";
 import { atCalls, failing } from "../../support/calls.ts";
 import { type Cost, costOf } from "../../support/costs.ts";
 import { putStrayValues } from "../../support/cubbyholes.ts";
@@ -443,6 +443,21 @@ describe("runs", () => {
     await runAlarm(stub);
     expect(await isFreed()).toBe(true);
     expect(await treeAt(bindings, treeId).rowStatus(1)).toBe("absent");
+  });
+
+  it("a tree of which a step failed is freed when it is empty", async () => {
+    const token = await orphan();
+    await unlist([token.accessor]);
+    later();
+    const { stub } = await locate(token.client_token);
+    const away = failing(AccessorShard, "relist");
+    expect(await failure(stub.tidy({ run: 1, from: null, accessors: [], customIds: [], aged: [] }))).toContain(
+      "answer",
+    );
+    away.end();
+    await endUnnoticed(token.client_token, "revoked");
+    await runAlarm(stub);
+    expect(await runInDurableObject(stub, (_, { storage }) => isCreated(storage.sql))).toBe(false);
   });
 
   it("lists the token without a lease again where no prefix reaches it", async () => {
