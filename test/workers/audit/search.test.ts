@@ -12,8 +12,9 @@ import {
   searchUses,
   writeEventCursor,
 } from "../../../src/audit/search.ts";
+import { AuditShard } from "../../../src/audit/shard/audit-shard.ts";
 import { append, batchOf, entryOf, initializedAlone, shard } from "../../support/audit-store.ts";
-import { holdAlarms } from "../../support/calls.ts";
+import { atCalls, holdAlarms } from "../../support/calls.ts";
 import { bindings } from "../../support/service.ts";
 import { alter, changeRows, deleteRows } from "../../support/storage-writer.ts";
 
@@ -110,6 +111,14 @@ describe("events of several objects", () => {
       }),
       { numRuns: 60 },
     ));
+
+  it("are in order also when an object answers a part of what it was asked for", async () => {
+    let pauses = 1;
+    atCalls(AuditShard, "query", ({ proceed }) =>
+      pauses-- > 0 ? { events: [], next: { seq: 0, storedAt: NOW - 20 * DAY_MS } } : proceed(),
+    );
+    expect((await all({ limit: 200 })).map(numberOf)).toEqual(stored.map(({ number }) => number));
+  });
 
   it("with two mentions are those that have both", async () => {
     const [event] = stored;
