@@ -1,5 +1,6 @@
 import type { RevocationJobs } from "../../client/answers.d.ts";
 import { EntityLink } from "../tokens/links.tsx";
+import { changedThing } from "./changed-thing.ts";
 import type { AuditEvent } from "./event.ts";
 import { aboutOf, callerOf, deedOf, type EventKind, eventKindOf, madeOf } from "./event-kind.ts";
 import { isLogin } from "./explain-request.ts";
@@ -93,7 +94,7 @@ export function EventText({ event, of, jobs }: EventTextProps) {
     case "asked":
       return <Asked event={event} of={of} />;
     case "changed":
-      return deedOf(event) === "" ? <Asked event={event} of={of} /> : <Deed event={event} of={of} />;
+      return deedOf(event) === "" ? <Changed event={event} of={of} /> : <Deed event={event} of={of} />;
     case "refused":
     case "failed":
       return (
@@ -121,6 +122,18 @@ function Deed({ event, of }: EventProps) {
   return (
     <>
       {deedOf(event)} the entity <EntityLink id={id} /> <By event={event} of={of} />
+    </>
+  );
+}
+
+/** What a change was about, or else its path. */
+function Changed({ event, of }: EventProps) {
+  const thing = changedThing(event);
+  if (thing === null) return <Asked event={event} of={of} />;
+  return (
+    <>
+      {thing.text} {thing.to === "" ? <code class="break">{thing.name}</code> : <a href={thing.to}>{thing.name}</a>}{" "}
+      <By event={event} of={of} />
     </>
   );
 }

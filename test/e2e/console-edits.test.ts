@@ -133,8 +133,10 @@ describe.skipIf(executable === undefined)("changes in the console", () => {
     const first = await tokenOfAlice();
     await signIn(other.page, server, first);
     await openPlace(other.page, "policies/ship");
-    const before = await textOf(other.page).inputValue();
+    const before = (await stored("ship")).policy;
+    await expect.poll(() => textOf(other.page).inputValue()).toBe(before);
     await textOf(other.page).fill(rule("kept"));
+    await other.page.getByRole("button", { name: "Undo the changes" }).waitFor();
     await api("POST", "auth/token/revoke", { token: first });
     // What the page asks by itself may find the end before the click does.
     const ended = other.page.getByText("Your session has ended: the token expired or was revoked.");

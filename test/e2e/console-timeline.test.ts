@@ -114,7 +114,7 @@ describe.skipIf(executable === undefined)("timelines in the console", () => {
   it("has timelines of a role and an entity, and each page is within reach and readable at every width", async () => {
     await openPlace(page, "methods/jobs?part=roles&name=web");
     await entry(/^login.*A login at auth\/jobs\/ with the role web as .* made jobs/).waitFor();
-    await entry(/^changed.*update auth\/jobs\/role\/web by root/).waitFor();
+    await entry(/^changed.*Wrote the role web of auth\/jobs\/ by root/).waitFor();
     const made = entry(/^changed.*role\/web\/secret-id of .* by root/);
     await made.getByText(secretIdAccessor, { exact: true }).waitFor();
     // It is no token: it has no page.

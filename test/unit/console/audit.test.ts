@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { changedThing } from "../../../console/audit/changed-thing.ts";
 import type { AuditEvent } from "../../../console/audit/event.ts";
 import {
   aboutOf,
@@ -183,6 +184,30 @@ it("a text may be the beginning of a request's id, and what is said of it counts
   expect(beginningText(3)).toBe("3 requests of the last 1,000 events begin so: type more of the id");
   const others = ["a4911dd", "a4911dd8-5a0f-4bc2-8e4f-7a32f20cc2c8", "auth/token", "a4911dd8x", "192.0.2.7"];
   expect(others.filter(isPartOfId)).toEqual([]);
+});
+
+it.each([
+  ["update", "sys/policies/acl/web", ["Wrote the policy", "web", "/ui/policies/web"]],
+  ["delete", "sys/policies/acl/web", ["Deleted the policy", "web", ""]],
+  ["update", "sys/auth/ci/github", ["Enabled the method", "auth/ci/github/", "/ui/methods/ci%2Fgithub"]],
+  ["delete", "sys/auth/ci", ["Disabled the method", "auth/ci/", ""]],
+  ["update", "sys/auth/ci/tune", ["Tuned the method", "auth/ci/", "/ui/methods/ci"]],
+  ["update", "auth/aws/config/client", ["Wrote the settings of", "auth/aws/", "/ui/methods/aws"]],
+  ["create", "auth/ci/role/web", ["Wrote the role", "web of auth/ci/", "/ui/methods/ci?part=roles&name=web"]],
+  ["update", "auth/token/roles/web", ["Wrote the role", "web of auth/token/", "/ui/methods/token?part=roles&name=web"]],
+] as const)("a change is told in words: %s of %s", (operation, path, [text, name, to]) => {
+  expect(changedThing(event({ operation, path }))).toEqual({ text, name, to });
+});
+
+it("a change of a thing without a page has its path", () => {
+  for (const path of [
+    "auth/token/tidy",
+    "sys/rotate",
+    "auth/approle/role/web/secret-id",
+    "sys/policies/acl/<token>",
+  ])
+    expect(changedThing(event({ operation: "update", path }))).toBeNull();
+  expect(changedThing(event({ operation: "read", path: "sys/policies/acl/web" }))).toBeNull();
 });
 
 it("a tree of tokens has each one after its maker", () => {

@@ -1,0 +1,81 @@
+import { href } from "../href.ts";
+import type { AuditEvent } from "./event.ts";
+
+/** What a change was about, in words, with the page of it; that is gone after a deletion. */
+export interface ChangedThing {
+  /** `Wrote the policy`. */
+  readonly text: string;
+  readonly name: string;
+  /** "" where there is no page. */
+  readonly to: string;
+}
+
+/** A form of paths, with the verbs of a write and of a deletion. */
+interface Thing {
+  readonly form: RegExp;
+  readonly verbs: readonly [write: string, deletion: string];
+  readonly what: string;
+  readonly nameOf: (parts: readonly string[]) => string;
+  readonly placeOf: (parts: readonly string[]) => string;
+}
+
+const WROTE = ["Wrote", "Deleted"] as const;
+const methodOf = ([mount = ""]: readonly string[]): string => href(["methods", mount]);
+
+/** The first form that fits counts. */
+const THINGS: readonly Thing[] = [
+  {
+    form: /^sys\/policies\/acl\/([^/]+)$/,
+    verbs: WROTE,
+    what: "policy",
+    nameOf: ([name = ""]) => name,
+    placeOf: ([name = ""]) => href(["policies", name]),
+  },
+  {
+    form: /^sys\/auth\/(.+)\/tune$/,
+    verbs: ["Tuned", "Deleted"],
+    what: "method",
+    nameOf: ([mount = ""]) => `auth/${mount}/`,
+    placeOf: methodOf,
+  },
+  {
+    form: /^sys\/auth\/(.+)$/,
+    verbs: ["Enabled", "Disabled"],
+    what: "method",
+    nameOf: ([mount = ""]) => `auth/${mount}/`,
+    placeOf: methodOf,
+  },
+  {
+    form: /^auth\/(.+)\/config(?:\/[^/]+)?$/,
+    verbs: WROTE,
+    what: "settings of",
+    nameOf: ([mount = ""]) => `auth/${mount}/`,
+    placeOf: methodOf,
+  },
+  {
+    form: /^auth\/(.+)\/roles?\/([^/]+)$/,
+    verbs: WROTE,
+    what: "role",
+    nameOf: ([mount = "", name = ""]) => `${name} of auth/${mount}/`,
+    placeOf: ([mount = "", name = ""]) => href(["methods", mount], { part: "roles", name }),
+  },
+];
+
+const WRITES: ReadonlySet<string> = new Set(["create", "update", "patch"]);
+
+/** What a change was about; null for one whose path says as much. */
+export function changedThing({ operation = "", path = "" }: AuditEvent): ChangedThing | null {
+  const isDeletion = operation === "delete";
+  // The log may have a mark in the place of a name.
+  if (path.includes("<") || (!isDeletion && !WRITES.has(operation))) return null;
+  for (const { form, verbs, what, nameOf, placeOf } of THINGS) {
+    const parts = form.exec(path)?.slice(1);
+    if (!parts) continue;
+    return {
+      text: `${verbs[isDeletion ? 1 : 0]} the ${what}`,
+      name: nameOf(parts),
+      to: isDeletion ? "" : placeOf(parts),
+    };
+  }
+  return null;
+}
