@@ -499,7 +499,7 @@ describe.skipIf(executable === undefined)("changes in the console", () => {
     expect(command).not.toContain(server.rootToken);
     await api("DELETE", "auth/token/roles/copied");
     const env = { ...process.env, VAULT_ADDR: server.address, VAULT_TOKEN: server.rootToken };
-    execFileSync("sh", ["-c", command], { env, stdio: "pipe" });
+    execFileSync("bash", ["-c", command], { env, stdio: "pipe" });
     const made = (await api("GET", "auth/token/roles/copied")).body.data;
     expect(made).toMatchObject({ allowed_policies: ["web"], token_period: 3600, orphan: true, token_num_uses: 7 });
   });
