@@ -200,12 +200,7 @@ it.each([
 });
 
 it("a change of a thing without a page has its path", () => {
-  for (const path of [
-    "auth/token/tidy",
-    "sys/rotate",
-    "auth/approle/role/web/secret-id",
-    "sys/policies/acl/<token>",
-  ])
+  for (const path of ["auth/token/tidy", "sys/rotate", "auth/approle/role/web/secret-id", "sys/policies/acl/<token>"])
     expect(changedThing(event({ operation: "update", path }))).toBeNull();
   expect(changedThing(event({ operation: "read", path: "sys/policies/acl/web" }))).toBeNull();
 });
