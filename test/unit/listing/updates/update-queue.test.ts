@@ -82,6 +82,29 @@ describe("the queue of updates for the shards", () => {
     expect(calls.map(([, { made }]) => made)).toEqual([[{ ...entry, children: 1 }]]);
   });
 
+  it.each([
+    ["an answer", (late: PromiseWithResolvers<void>) => late.resolve()],
+    ["a failure", (late: PromiseWithResolvers<void>) => late.reject(new Error("no answer"))],
+  ])("keeps the call in flight when %s of a lost call comes late", async (_, settle) => {
+    const { queue, calls, send } = heard();
+    const entry = entryOf();
+    queue.add({ kind: "made", value: entry, ledger: null });
+    const [late, later] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const lost = queue.send(() => late.promise, 0).catch(() => {});
+    const again = queue.send(() => later.promise, 31_000);
+    settle(late);
+    await lost;
+    queue.add({ kind: "changed", value: { ...entry, children: 1 } });
+    // An older value must not arrive after this one.
+    await send(31_000);
+    expect(calls).toEqual([]);
+    later.resolve();
+    await again;
+    await send(31_000);
+    const shard = accessorShardNumber(entry.accessor);
+    expect(calls).toEqual([[shard, { made: [], changed: [{ ...entry, children: 1 }], sizes: [], started: [] }]]);
+  });
+
   it("does not list a token whose updates were cancelled, and notifies the shard that allocated its tree of the use", async () => {
     const { queue, calls, send } = heard();
     const entry = entryOf();

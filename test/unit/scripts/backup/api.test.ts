@@ -6,8 +6,9 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { afterEach, beforeEach, expect, it, onTestFinished } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { fetchBackup, makeInBucket } from "../../../../scripts/backup/api/bucket.ts";
+import { makeBackup } from "../../../../scripts/backup/api/make.ts";
 import type { Manifest, Part } from "../../../../scripts/backup/api/manifest.ts";
 import { BackupStore } from "../../../../scripts/backup/api/store.ts";
 import { verifyBackup } from "../../../../scripts/backup/api/verify.ts";
@@ -120,10 +121,20 @@ it("deletes the oldest backups with the parts that no other has", () => {
   expect(verifyBackup(store, newer)).toMatchObject({ ok: true });
 });
 
+it("deletes no part while a kept backup can't be read", () => {
+  const old = store.finish(manifest([keep(0, "old")]), HOUR_MS);
+  const newer = store.finish(manifest([keep(0, "new")]), 2 * HOUR_MS);
+  writeFileSync(join(directory, `${newer}.json`), "{");
+  expect(store.prune(1)).toEqual([]);
+  expect(store.names()).toEqual([old, newer]);
+  expect(readdirSync(join(directory, "parts"))).toHaveLength(2);
+});
+
 /** null hangs up. */
 type Replies = (
   path: string,
   body: Record<string, unknown>,
+  method: string,
 ) => { readonly status?: number; readonly body?: unknown } | null;
 
 /** A server that answers calls, and a client of it. */
@@ -132,7 +143,7 @@ async function clientOf(replies: Replies, waits: number[] = []): Promise<GroveCl
     let text = "";
     for await (const chunk of request) text += chunk;
     const path = (request.url ?? "").slice("/v1/".length).split("?")[0] ?? "";
-    const reply = replies(path, text === "" ? {} : JSON.parse(text));
+    const reply = replies(path, text === "" ? {} : JSON.parse(text), request.method ?? "");
     if (!reply) return void request.socket.destroy();
     response.writeHead(reply.status ?? 200).end(JSON.stringify(reply.body ?? {}));
   }).listen(0, "127.0.0.1");
@@ -193,6 +204,24 @@ it("has a server make a backup in its bucket, and waits for its end", async () =
   expect(failed).toMatchObject({ error: { message: "n failed: it changed" } });
 });
 
+it("waits for a backup that the server makes already, and tells why it begins none", async () => {
+  const run = { name: "n", parts: 2, objects: 3, rows: 4, bytes: 5 };
+  const last = { ...run, state: "done", error: null };
+  const states = [last, null];
+  const client = await clientOf((path, _, method) => {
+    if (method === "POST") return { status: 400, body: { errors: ["it is not begun"] } };
+    return path === "sys/backup/runs" ? { body: { data: { running: states.shift() ?? null, last } } } : null;
+  });
+  const made = () =>
+    makeInBucket(
+      client,
+      () => {},
+      async () => {},
+    );
+  expect(await made()).toEqual({ ok: true, value: run });
+  expect(await made()).toMatchObject({ ok: false, error: { status: 400 } });
+});
+
 it("sends a call again that got no answer or a temporary one, five times at most", async () => {
   const waits: number[] = [];
   const answers = [null, { status: 503 }, { status: 504 }, { body: { data: 1 } }];
@@ -204,4 +233,107 @@ it("sends a call again that got no answer or a temporary one, five times at most
   answers.push({ status: 400 });
   expect(await client.call("GET", "x")).toMatchObject({ error: { status: 400 } });
   expect(waits).toHaveLength(7);
+});
+
+describe("a backup that is made part by part", () => {
+  const NOW = 1_790_000_000_000;
+  const TEXTS = ["zero", "one", "two"];
+
+  /**
+   * A server whose parts have `TEXTS`. It sends no part that the client says it has.
+   *
+   * @param fails number of a part that it does not send; -1: it sends all.
+   */
+  async function making({ clusterId = "c", fails = -1, now = NOW } = {}) {
+    const asked: unknown[] = [];
+    const client = await clientOf((path, { run, number, position, known }) => {
+      if (path === "sys/health") return { body: { initialized: true, cluster_id: clusterId } };
+      const named = run === "" ? `${now}.1.AAAAAAAAAAAAAAAAAAAAAA` : run;
+      const head = manifest([], TEXTS.length);
+      if (path === "sys/backup/seal") return { body: { data: { ...head, run: named, cluster_id: clusterId } } };
+      asked.push([run, position]);
+      const at = Number(number);
+      if (at === fails) return { status: 400 };
+      const sha256 = createHash("sha256")
+        .update(TEXTS[at] ?? "")
+        .digest("hex");
+      const next = at + 1 < TEXTS.length ? `after ${at}` : null;
+      const content = known === sha256 ? null : gzipSync(TEXTS[at] ?? "").toString("base64");
+      const part = {
+        number: at,
+        position,
+        next,
+        sha256,
+        seal: "s",
+        restored_first: false,
+        objects: 1,
+        rows: 2,
+        content,
+      };
+      return { body: { data: { ...part, run: named } } };
+    });
+    const made = await makeBackup(
+      client,
+      store,
+      0,
+      () => {},
+      () => now,
+    );
+    return { made, asked };
+  }
+
+  it("continues after an interruption with the next part of its run", async () => {
+    await making({ fails: 2 });
+    const { made, asked } = await making({ now: NOW + HOUR_MS });
+    expect(asked).toEqual([[`${NOW}.1.AAAAAAAAAAAAAAAAAAAAAA`, "after 1"]]);
+    expect(made).toMatchObject({ value: { parts: 3, continued: 2 } });
+  });
+
+  it.each([
+    ["of another server", { clusterId: "d" }],
+    ["from six hours ago", { now: NOW + 6 * HOUR_MS }],
+  ])("begins anew after an interrupted one %s", async (_, other) => {
+    await making({ fails: 2 });
+    const { made, asked } = await making(other);
+    expect(asked.slice(0, 1)).toEqual([["", ""]]);
+    expect(made).toMatchObject({ value: { parts: 3, continued: 0 } });
+  });
+
+  it("has no part sent again that the last backup of this server has, unless it is gone here", async () => {
+    expect((await making()).made).toMatchObject({ value: { unchanged: 0 } });
+    const [part] = store.read(store.names()[0] ?? "").ok ? readdirSync(join(directory, "parts")) : [];
+    expect((await making({ now: NOW + HOUR_MS })).made).toMatchObject({ value: { unchanged: 3 } });
+    rmSync(join(directory, "parts", part ?? ""));
+    expect((await making({ now: NOW + 2 * HOUR_MS })).made).toMatchObject({ value: { unchanged: 2 } });
+    // Another server may have the same positions, with other states of its objects.
+    expect((await making({ clusterId: "d", now: NOW + 3 * HOUR_MS })).made).toMatchObject({ value: { unchanged: 0 } });
+    for (const name of store.names()) expect(store.read(name)).toMatchObject({ ok: true });
+  });
+
+  it("fails when the server says of a part that it is unchanged, and it is not here", async () => {
+    const sha256 = createHash("sha256").update("elsewhere").digest("hex");
+    const client = await clientOf((path) => {
+      if (path === "sys/health") return { body: { initialized: true, cluster_id: "c" } };
+      const part = {
+        number: 0,
+        position: "",
+        next: null,
+        sha256,
+        seal: "s",
+        restored_first: false,
+        objects: 1,
+        rows: 2,
+      };
+      return { body: { data: { ...part, run: RUN.run, content: null } } };
+    });
+    const made = await makeBackup(
+      client,
+      store,
+      0,
+      () => {},
+      () => NOW,
+    );
+    expect(made).toMatchObject({ error: { message: "part 0 is not what its SHA-256 says" } });
+    expect(store.names()).toEqual([]);
+  });
 });

@@ -72,3 +72,18 @@ it("a token that ended with one above it is brought back as that one is", async 
 it("only the server of the backup is asked", async () => {
   expect(await broughtBack([], "another")).toContain("is not the one that the backup was made of");
 });
+
+it("a list that is too long to be read to the backup is told to be incomplete", async () => {
+  const page = { tokens: [end("late", 9, "revoked")], next: "more" };
+  const client = new GroveClient("http://127.0.0.1:1", "s.own", {
+    send: async ({ path }) => {
+      const isPage = path.startsWith("/v1/sys/tokens/ended");
+      const answer = path.startsWith("/v1/sys/health")
+        ? { initialized: true, cluster_id: "c" }
+        : { data: isPage ? page : { revocations: [] } };
+      return { status: 200, retryAfter: null, text: JSON.stringify(answer) };
+    },
+  });
+  const found = await endsSince(client, MANIFEST, () => {}, Date.parse(at(12)));
+  expect(found).toMatchObject({ value: { gaps: [`only the last 500 ends were looked at, back to ${at(9)}`] } });
+});

@@ -987,6 +987,24 @@ describe("grove contain", () => {
     expect(JSON.parse(out.at(-1) ?? "")).toMatchObject({ receipt: { job: "j1" }, check: { ended: 2 } });
   });
 
+  it("ends with 1 for what is on any of the pages", async () => {
+    const failures = [{ lease_id: "db/x", error: "no answer", next_attempt: null }];
+    const left = leases({ waiting: 1, failing: 1, more: true, failures });
+    replies["POST /v1/sys/tokens/verify-ended"] = [
+      check({ checked: 1, ended: 0, alive: ["a"], unrevoked_leases: left, next: "c1" }),
+      check({ checked: 2, ended: 2 }),
+    ];
+    expect(await grove("contain --job j1")).toBe(1);
+    expect(out).toContain("  can be used: a");
+    expect(out).toContain("leases    3 leases asked, 1 waiting, 1 failing");
+    expect(out).toContain("  db/x: no answer, irrevocable");
+  });
+
+  it("ends with 1 when a tree has more leases than it counts", async () => {
+    replies["POST /v1/sys/tokens/verify-ended"] = check({ unrevoked_leases: leases({ more: true }) });
+    expect(await grove("contain --job j1")).toBe(1);
+  });
+
   it("sends the leases again that fail, and proves then", async () => {
     const failures = ["db/x", "db/y"].map((lease_id) => ({ lease_id, error: "no answer", next_attempt: null }));
     const failing = check({ unrevoked_leases: leases({ failing: 2, failures }) });
