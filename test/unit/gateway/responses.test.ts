@@ -146,6 +146,44 @@ describe("a connection to the service", () => {
     expect((await client.answer()).body).toBe("two");
   });
 
+  it("is not used again after an answer whose client went before its end", async () => {
+    const half = "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nhalf";
+    const { url, opened } = await startScript([half, forged], [answerOf("two")]);
+    const gateway = await startTestGateway(url);
+    const gone = await RawClient.connect(gateway.port);
+    await gone.send(request("GET /v1/a"));
+    await gone.answer({ toHead: true });
+    gone.socket.resetAndDestroy();
+    await expect
+      .poll(() => {
+        const { requests } = gateway.figures();
+        // The gateway gives the answer up with the next piece of it.
+        if (requests > 0) opened[0]?.write("more");
+        return requests;
+      })
+      .toBe(0);
+    const client = await RawClient.connect(gateway.port);
+    await client.send(request("GET /v1/b"));
+    expect((await client.answer()).body).toBe("two");
+  });
+
+  it("is not used again while the service has not taken the whole request that it answered", async () => {
+    const length = 16 * 1024 * 1024;
+    const opened: Socket[] = [];
+    const url = await startRawService((socket) => {
+      opened.push(socket);
+      const text = opened.length === 1 ? "one" : "two";
+      socket.once("data", () => socket.pause().write(latin1(answerOf(text))));
+    });
+    const client = await RawClient.connect((await startTestGateway(url, { maxBodyBytes: length })).port);
+    await client.send(
+      Buffer.concat([Buffer.from(request("POST /v1/a", `Content-Length: ${length}`)), Buffer.alloc(length)]),
+    );
+    expect((await client.answer()).body).toBe("one");
+    await client.send(request("GET /v1/b"));
+    expect((await client.answer()).body).toBe("two");
+  });
+
   it("is used again after an answer without a body, one in chunks and one in pieces", async () => {
     const chunks = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n";
     const { url, opened } = await startScript([
