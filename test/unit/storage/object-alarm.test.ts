@@ -92,6 +92,26 @@ it("tries a duty that failed again after its pause, and keeps no other waiting f
   expect([failing.runs, alarmAt]).toEqual([1, null]);
 });
 
+it("keeps new work of a duty waiting no longer once it has succeeded, though its pause is not over", async () => {
+  vi.spyOn(console, "error").mockReturnValue(undefined);
+  const due = [NOW, NOW + 20_000];
+  let fails = true;
+  alarm.add("failing", {
+    pauseMs: () => 60_000,
+    dueAt: () => due[0] ?? null,
+    run: () => {
+      if (fails) throw new Error("away");
+      due.shift();
+    },
+  });
+  await goOff();
+  fails = false;
+  // The alarm may ring for something else before.
+  vi.setSystemTime(NOW + 10_000);
+  await goOff();
+  expect(alarmAt).toBe(NOW + 20_000);
+});
+
 it("does a duty at once for a caller, and leaves it to the alarm when that fails", async () => {
   vi.spyOn(console, "error").mockReturnValue(undefined);
   const duty = { ...once(NOW), pauseMs: () => 1000 };

@@ -1,5 +1,6 @@
-import { evictDurableObject } from "cloudflare:test";
+import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { importKeys, newKeyRing } from "../../../src/crypto/key-ring.ts";
 import { entityView, GroupDirectory } from "../../../src/identity/entity-copies.ts";
 import { newEntityId, shardOfAlias, shardOfEntity } from "../../../src/identity/shard/sharding.ts";
 import { entityShard, identityOf, shardAt } from "../../../src/identity/stubs.ts";
@@ -11,7 +12,8 @@ import { accessShardFor } from "../../../src/methods/aws/mount/mount-config.ts";
 import type { InstanceLogin } from "../../../src/methods/aws/rules/reauthentication.ts";
 import { jwtAuthAt } from "../../../src/methods/jwt/jwt-auth.ts";
 import { kubernetesAuthAt } from "../../../src/methods/kubernetes/kubernetes-auth.ts";
-import type { CheckedRows } from "../../../src/storage/row-seals.ts";
+import { type CheckedRows, RowSeals, type SealPosition } from "../../../src/storage/row-seals.ts";
+import { SealedTable } from "../../../src/storage/sealed-table.ts";
 import { forgetInstallation } from "../../../src/system/installation.ts";
 import { systemOf } from "../../../src/system/system.ts";
 import { teamRoute } from "../../../src/team/ids.ts";
@@ -712,4 +714,26 @@ it("tidy checks them all, and gives no row a seal that lacks one", async () => {
   for (const { object, table } of CASES) {
     expect((await rowsOf(await object(), table)).every(({ seal }) => seal === null)).toBe(true);
   }
+});
+
+it("the check of an object goes on after as many rows as a step reads, in the same table and in the next one", async () => {
+  vi.spyOn(console, "error").mockReturnValue(undefined);
+  const { rows } = await importKeys(newKeyRing(0));
+  const stub = bindings.TOKEN_TREE.get(bindings.TOKEN_TREE.newUniqueId());
+  await runInDurableObject(stub, (_, { id, storage: { sql } }) => {
+    const seals = new RowSeals(id.toString(), () => rows);
+    for (const [table, part, count] of [["many", "z", 250] as const, ["others", "a", 60] as const]) {
+      sql.exec(`CREATE TABLE ${table} (part TEXT, name INTEGER, value TEXT, seal BLOB, PRIMARY KEY (part, name))`);
+      const sealed = new SealedTable(sql, seals, { table, kind: "policy", key: ["part", "name"], sealed: ["value"] });
+      for (let name = 1; name <= count; name++) sealed.put({ part, name, value: "rules" });
+      sql.exec(`UPDATE ${table} SET seal = NULL WHERE name = ?`, count);
+    }
+    const tampered: number[] = [];
+    for (let from: SealPosition | null | undefined; from !== null; ) {
+      const step = seals.checkStep(from ?? null);
+      tampered.push(step.tampered);
+      from = step.next;
+    }
+    expect(tampered).toEqual([0, 2]);
+  });
 });

@@ -183,6 +183,15 @@ describe("a declaration that was applied", () => {
     );
   });
 
+  it("has the setting whose write was kept, although the call that repeated it was refused, and no other", async () => {
+    const service = new FakeService();
+    const mount = request("sys/auth/b", { type: "approle" });
+    service.fault = { at: 1, isKept: true };
+    expect(await applyRequests(service, [mount])).toMatchObject({ refused: null });
+    service.fault = { at: 2, isKept: false };
+    expect(await applyRequests(service, [request("sys/auth/c", { type: "approle" })])).toMatchObject({ refused: {} });
+  });
+
   it("leaves alone what it does not name", async () => {
     const service = new FakeService();
     service.kept.set("auth/a/role/other", { token_ttl: 1 });
