@@ -234,10 +234,11 @@ export class OidcIssuer extends GroveObject<IssuerEnv> {
     for (const { name, config, nextRotation } of this.#store.keys()) {
       if (nextRotation > currentTime()) continue;
       const next = await newKeyPair(keys, config.algorithm);
-      // Other requests may have run during the await: they may have rotated, deleted or changed the key.
+      // Other requests may have run during the await: they may have deleted the key, or given it new versions. Those
+      // have another algorithm if the key has.
       const key = this.#store.key(name);
       const now = currentTime();
-      if (!key || key.nextRotation > now || key.config.algorithm !== config.algorithm) continue;
+      if (!key || key.nextRotation > now) continue;
       this.#rotate(name, key.config, next, key.config.verificationTtl, now);
     }
   }

@@ -291,6 +291,24 @@ describe("rotation", () => {
     expect(kid(await sign())).toBe(kid(byHand));
   });
 
+  it("by the alarm leaves alone a key whose algorithm is changed while the alarm makes a pair", async () => {
+    const sign = await rotating("by-write");
+    vi.setSystemTime(START + HOUR);
+    atNth(SubtleCrypto, "generateKey", 1, async (proceed) => {
+      expect((await post(oidc("key/by-write"), { algorithm: "ES384" })).status).toBe(204);
+      return proceed();
+    });
+    await runDurableObjectAlarm(oidcIssuerOf(bindings));
+    for (const hours of [1, 2]) {
+      vi.setSystemTime(START + hours * HOUR);
+      await runDurableObjectAlarm(oidcIssuerOf(bindings));
+      forgetPublishedKeys();
+      const token = await sign();
+      expect(decodeProtectedHeader(token).alg).toBe("ES384");
+      await expect(verified(token)).resolves.toBeDefined();
+    }
+  });
+
   it("refuses no token while it happens again and again", async () => {
     const sign = await rotating("busy");
     for (let hour = 1; hour <= 5; hour++) {
