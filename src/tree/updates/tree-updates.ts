@@ -145,9 +145,8 @@ export class TreeUpdates {
     if (oldest !== null && tokens.some(({ row }) => row < oldest)) this.changed(oldest);
   }
 
-  /** Resets the state when the tree is freed. A pending change of its size is published first. */
+  /** Resets the state when the tree is freed. */
   forget(): void {
-    if (this.#sizeChanged) this.#publishTreeSize();
     this.#changed.clear();
     this.#sizeChanged = false;
     this.#below = null;
