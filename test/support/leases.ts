@@ -48,13 +48,20 @@ export async function holdLeasesOf(root: string, token: string, holders: readonl
   await leaseFor(root, token);
   const { stub } = await locate(token);
   await deleteRows(stub, "leases");
+  await insertRows(stub, "leases", leasesOf(holders, end));
+}
+
+/** Adds so many leases of `token`, which has one, before all others of its tree. They never end. */
+export async function addLeasesWithoutData(token: string, count: number): Promise<void> {
+  const { stub, row } = await locate(token);
+  await insertRows(stub, "leases", leasesOf(new Array(count).fill(row), Number.MAX_SAFE_INTEGER));
+}
+
+/** Rows of leases without data, of the tokens in these rows. */
+function leasesOf(holders: readonly number[], end: number) {
   const same = { tail: new Uint8Array(1), path: "kv/x", state: HELD, expires_at: end, granted_ttl: 3600 };
   const unsent = { attempts: 0, attempt_at: 0, record: "{}" };
-  await insertRows(
-    stub,
-    "leases",
-    holders.map((holder, at) => ({ row: at + 1, token: holder, ...same, ...unsent })),
-  );
+  return holders.map((holder, at) => ({ row: at + 1, token: holder, ...same, ...unsent }));
 }
 
 /** The tree of `token` has lost all its rows. */

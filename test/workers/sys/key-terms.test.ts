@@ -6,7 +6,7 @@ import { TokenTree } from "../../../src/tree/token-tree.ts";
 import { directory, initializedAlone, shard } from "../../support/audit-store.ts";
 import { atCalls, failing, ringAlarm } from "../../support/calls.ts";
 import { fillCubbyhole } from "../../support/cubbyholes.ts";
-import { endLeasesAt, leaseFor } from "../../support/leases.ts";
+import { addLeasesWithoutData, endLeasesAt, leaseFor } from "../../support/leases.ts";
 import { bindings, call, createToken, dataOf } from "../../support/service.ts";
 import { changeRows } from "../../support/storage-writer.ts";
 import { api, createOrganization, createTeam, generateToken, resource } from "../../support/teams.ts";
@@ -72,7 +72,7 @@ interface Case {
   readonly end: () => Promise<unknown>;
 }
 
-const made = { token: "", lease: "", team: "", teamToken: "", webhook: "" };
+const made = { token: "", lease: "", laterLease: "", team: "", teamToken: "", webhook: "" };
 const client = () => post("auth/machines/config/client", { access_key: "AKIA0123456789ABCDEF", secret_key: "secret" });
 
 /** Ends a token, and has its tree remove it. */
@@ -118,6 +118,15 @@ const CASES: readonly Case[] = [
       await endLeasesAt(root, Date.now() + 1000 * DAY_MS);
     },
     end: () => post("sys/leases/revoke", { lease_id: made.lease, sync: true }),
+  },
+  {
+    what: "the data of a lease after as many as a step reads",
+    make: async () => {
+      await addLeasesWithoutData(root, TIDY_ROWS);
+      made.laterLease = await leaseFor(root, root, { data: { user: "app" }, ttl: "1h" });
+      await endLeasesAt(root, Date.now() + 1000 * DAY_MS);
+    },
+    end: () => post("sys/leases/revoke", { lease_id: made.laterLease, sync: true }),
   },
   { what: "the secret key of a cloud mount", make: client, end: client },
   {
