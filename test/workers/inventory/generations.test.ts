@@ -19,7 +19,9 @@ import { growLists, tidyOf } from "../../../src/tidy/tidy.ts";
 import { atCalls, atNth, callsTo, failing } from "../../support/calls.ts";
 import { indexedPaths, leaseFor } from "../../support/leases.ts";
 import { crash } from "../../support/objects.ts";
+import { rowsOf } from "../../support/rows.ts";
 import { bindings, bodyOf, call, createToken, dataOf, initialized, keysOf } from "../../support/service.ts";
+import { changeRows } from "../../support/storage-writer.ts";
 import { standInForTargets } from "../../support/targets.ts";
 import { checkShards, holdTidy, listedAccessors, listsKnowAll } from "../../support/tidy.ts";
 import { endSingleTokens, holdSweeps, locate, runAlarm, sweep } from "../../support/trees.ts";
@@ -271,6 +273,17 @@ describe("over two generations", () => {
     await checkShards([...new Set([wrong, own, accessorShardNumber(right.accessor)])]);
     expect([await listedAt(wrong), await listedAt(own)]).toEqual([false, true]);
     expect(await listedAccessors()).toEqual(listed);
+  });
+
+  it("whose time was written without the keys is announced for no other time, nor is another one", async () => {
+    vi.spyOn(console, "error").mockReturnValue(undefined);
+    const system = systemOf(bindings);
+    const [stored] = await rowsOf(system, "list_openings");
+    await changeRows(system, "list_openings", { seal: new Uint8Array(18) });
+    const forged = await rowsOf(system, "list_openings");
+    for (const generation of [1, 2]) await system.openListGeneration(generation, Date.now());
+    expect(await rowsOf(system, "list_openings")).toEqual(forged);
+    await changeRows(system, "list_openings", { seal: stored?.seal ?? null });
   });
 });
 

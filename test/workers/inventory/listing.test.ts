@@ -381,6 +381,21 @@ describe("a crash between the answer to a creation and the call that lists the t
     expect(reports.calls).toEqual([]);
   });
 
+  it("is no answer to the shard that allocated its tree, which asks again, while the shard of the token does not take it", async () => {
+    const lost = loseCreationUpdates();
+    const made = await createToken(root, { no_parent: true, policies: ["web"], display_name: "untaken" });
+    lost.end();
+    vi.spyOn(console, "error").mockReturnValue(undefined);
+    const { stub } = await locate(made.client_token);
+    const away = failing(AccessorShard, "applyUpdates");
+    await runInDurableObject(stub, async (tree: TokenTree) => {
+      await expect(tree.report()).rejects.toThrow("a shard does not answer");
+    });
+    away.end();
+    expect(await stub.report()).toBe(false);
+    expect(await accessors()).toContain(made.accessor);
+  });
+
   it("of the shard makes the trees send their tokens again", async () => {
     const gone = failing(AccessorShard, "applyUpdates", "the shard is gone");
     const made = await createToken(root, { no_parent: true, policies: ["web"] });

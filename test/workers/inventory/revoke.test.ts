@@ -1,12 +1,12 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { NOT_COUNTED } from "../../../src/listing/inventory/count-selection.ts";
+import { type CountState, countStep, isCounted, NOT_COUNTED } from "../../../src/listing/inventory/count-selection.ts";
 import { revocationsOf, TokenRevocations } from "../../../src/listing/inventory/revocation-jobs.ts";
 import { NO_TALLY } from "../../../src/listing/inventory/tally.ts";
 import { NO_ORIGIN } from "../../../src/system/revocation-origin.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
 import { initializedAlone } from "../../support/audit-store.ts";
-import { holdAlarmsOf, losingAnswers, ringAlarm } from "../../support/calls.ts";
+import { atCalls, atNth, holdAlarmsOf, losingAnswers, ringAlarm } from "../../support/calls.ts";
 import { crash } from "../../support/objects.ts";
 import { bindings, call, createToken, dataOf } from "../../support/service.ts";
 import { deleteRows, insertRows } from "../../support/storage-writer.ts";
@@ -292,6 +292,40 @@ describe("revocation by a filter", () => {
     expect(ids.map(({ id }) => id)).toEqual(expect.arrayContaining([real, refused]));
     expect(ids.map(({ id }) => id)).not.toContain(dry);
     held.end();
+  });
+
+  it("that is stopped during the last step of its count stays stopped", async () => {
+    const held = holdAlarmsOf(TokenRevocations);
+    const made = await createToken(root, { no_parent: true, policies: ["maker"], display_name: "halted" });
+    await createToken(made.client_token, {});
+    expect((await post("sys/tokens/revoke", { display_name: "token-halted" })).data).toMatchObject({ count: 1 });
+    const jobs = revocationsOf(bindings);
+    const selection = { sent: "{}", filter: { displayName: "token-halted" }, accessors: null, includeRoot: false };
+    const job = await jobs.start({ ...selection, spare: null, asked: NO_ORIGIN }, NOT_COUNTED, { count: 9, total: 9 });
+    await ringAlarm(jobs);
+    atNth(TokenTree, "countMeant", 1, async (proceed) => {
+      expect((await post(`sys/tokens/jobs/${job}/stop`, {})).data).toMatchObject({ state: "stopped" });
+      return proceed();
+    });
+    for (let step = 0; step < 2; step++) await ringAlarm(jobs);
+    expect(await read(`sys/tokens/jobs/${job}`)).toMatchObject({ state: "stopped", counted: 2, revoked: 0 });
+    expect(await isAlive(made)).toBe(true);
+    held.end();
+  });
+
+  it("counts a tree from its beginning when the token is gone at which the step before has stopped", async () => {
+    const { accessor, client_token } = await createToken(root, { no_parent: true });
+    const { treeId } = await locate(client_token);
+    const totals = [500, 499];
+    atCalls(TokenTree, "countMeant", () => {
+      const total = totals.shift() ?? 0;
+      return { tally: { ...NO_TALLY, matched: 1, total }, anew: true, next: total === 500 ? { at: 0, row: 7 } : null };
+    });
+    const selection = { sent: "{}", filter: null, accessors: [accessor], includeRoot: false, spare: null };
+    const left = [{ treeId, accessors: [accessor], from: null, tally: NO_TALLY }];
+    let count: CountState = { after: null, isRead: true, left, tally: NO_TALLY };
+    while (!isCounted(count)) count = await countStep(bindings, { ...selection, asked: NO_ORIGIN }, count, Date.now());
+    expect(count.tally).toMatchObject({ matched: 1, total: 499 });
   });
 
   it("is listed without the tokens that it named and without its groups, of which a hundred jobs would have megabytes", async () => {

@@ -90,6 +90,26 @@ describe("a login on any device", () => {
     expect(provider.asked.length - before).toBe(1);
   });
 
+  it("gives one token also when the provider answers a slow poll and the next one", async () => {
+    const mount = await onDevice("device-slow");
+    const begun = await mount.begin();
+    const [code, device] = [...provider.devices].at(-1) ?? [];
+    if (!code || !device) throw new Error("no login was begun");
+    device.claims = { sub: "ann" };
+    const poll = () => mount.open("oidc/poll", { state: begun.data?.state, client_nonce: "of-the-client" });
+    let next: Awaited<ReturnType<typeof poll>> | undefined;
+    provider.instead = async ({ pathname }) => {
+      if (pathname !== "/token") return undefined;
+      provider.instead = null;
+      later(5_000);
+      next = await poll();
+      provider.devices.set(code, device);
+      return undefined;
+    };
+    expect(await poll()).toMatchObject({ status: 400, error: EXPIRED });
+    expect(next).toMatchObject({ status: 200 });
+  });
+
   it("is refused without a secret of the client, to another client, and when the person denies it", async () => {
     const mount = await onDevice("device-refused");
     expect((await mount.begin({ client_nonce: "" })).error).toBe("missing client_nonce");
