@@ -57,11 +57,18 @@ export function holdsAnswer(fate: Fate, { acts, failure }: Pick<AnsweredRequest,
 const ROLE_PATH = /^(auth\/.+?\/)(?:roles?|create)\/([^/]+)(?:$|\/)/;
 const ORGANIZATION_PATH = /^organizations\/([^/]+)/;
 
+/** What a record is found by and its line does not name in a field of its own. */
+interface AlsoNamed {
+  /** The second path of the resource: for a team, it contains the organization. */
+  readonly alternatePath?: string | undefined;
+  /** The accessor of the secret-id of a login. The line has it as the principal, which may also be a JWT's subject. */
+  readonly secretId?: string | undefined;
+}
+
 /**
  * Returns the mentions of a line without duplicates, at most `MAX_MENTIONS`.
- * @param alternatePath the second path of the resource: for a team, it contains the organization.
  */
-export function mentionsOf(line: AuditLine, alternatePath = ""): readonly string[] {
+export function mentionsOf(line: AuditLine, { alternatePath = "", secretId }: AlsoNamed = {}): readonly string[] {
   const { auth, response, token_hash: tokenHash, mount = "", path } = line;
   const made = response?.auth;
   // The line of a login has the new token in the place of the caller.
@@ -73,6 +80,7 @@ export function mentionsOf(line: AuditLine, alternatePath = ""): readonly string
   add("accessor", response?.wrap_info?.accessor);
   add("accessor", response?.wrap_info?.wrapped_accessor);
   add("accessor", line.target_accessor);
+  add("accessor", secretId);
   // A caller without an accessor, and a token that is not valid, are found by the keyed hash.
   add("accessor", caller ? caller.accessor || tokenHash : made ? undefined : tokenHash);
   add("entity", caller?.entity_id);
@@ -149,16 +157,15 @@ function shortest(line: AuditLine): Partial<AuditLine> {
   };
 }
 
-interface LineToKeep {
+interface LineToKeep extends AlsoNamed {
   readonly line: AuditLine;
   /** The line as it is logged. */
   readonly text: string;
   /** The fields of its first line. */
   readonly data: AuditLine["data"];
-  readonly alternatePath: string | undefined;
 }
 
 /** Returns the entry of a line for the store. */
-export function entryOf(at: number, { line, text, data, alternatePath }: LineToKeep): AuditEntry {
-  return { at, line: recordText(line, text, data), mentions: mentionsOf(line, alternatePath) };
+export function entryOf(at: number, { line, text, data, ...also }: LineToKeep): AuditEntry {
+  return { at, line: recordText(line, text, data), mentions: mentionsOf(line, also) };
 }

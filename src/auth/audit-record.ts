@@ -100,7 +100,7 @@ export class AuditRecord {
       revocation,
       ...login
     } = this.#subject.notes;
-    const { role, roleExists, principal, alternatePath } = login;
+    const { role, roleExists, principal, secretId, alternatePath } = login;
     const issued = await this.#issued(reply);
     const auth = caller ?? issued?.auth;
     const line: AuditLine = {
@@ -124,6 +124,7 @@ export class AuditRecord {
     await keepAnswer(this.#env, {
       line,
       alternatePath,
+      secretId,
       text,
       data: this.#firstData,
       at: now,

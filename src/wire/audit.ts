@@ -84,6 +84,8 @@ export interface AuditNotes {
   /** True when the login names a role of its mount. */
   roleExists?: true;
   principal?: string;
+  /** The accessor of the secret-id of a login, for the audit store only. The line has it as `principal`. */
+  secretId?: string;
   /** The second path of the resource, for the audit store only. */
   alternatePath?: string;
 }

@@ -20,6 +20,7 @@ interface KeptAnswer extends Pick<AnsweredRequest, "acts" | "failure"> {
   readonly line: AuditLine;
   /** The second path of the resource, which names its organization; undefined for none. */
   readonly alternatePath: string | undefined;
+  readonly secretId: string | undefined;
   /** The line as it is logged. */
   readonly text: string;
   /** The fields of its first line. */
@@ -54,7 +55,7 @@ function writerOf(env: WriterEnv): AuditWriter {
  */
 export async function keepAnswer(env: WriterEnv, answer: KeptAnswer): Promise<void> {
   if (env.AUDIT_STORE === "off") return;
-  const { line, alternatePath, text, data, at, acts, failure } = answer;
+  const { line, alternatePath, secretId, text, data, at, acts, failure } = answer;
   const { path, client_address: address } = line;
   const hasCaller = line.auth !== undefined;
   const fate = fateOf({ acts, path, hasCaller, failure });
@@ -62,7 +63,7 @@ export async function keepAnswer(env: WriterEnv, answer: KeptAnswer): Promise<vo
   const writer = writerOf(env);
   if (fate === "use") return writer.countUse(userOf(line), address ?? "");
   if (fate === "refusal" && !writer.admitsRefusal(address)) return;
-  const entry = entryOf(at, { line, text, data, alternatePath });
+  const entry = entryOf(at, { line, text, data, alternatePath, secretId });
   if (holdsAnswer(fate, answer)) await writer.store(entry);
   else writer.storeLater(entry);
 }

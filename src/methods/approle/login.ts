@@ -70,7 +70,6 @@ async function verifyClient(attempt: Attempt, credentials: Credentials): Promise
   if (!verified.ok) return verified;
   if (!address.ok) return address;
   const { secretId, parent } = verified.value ?? { secretId: null, parent: null };
-  if (secretId) notes.principal = secretId.accessor;
   const boundCidrs = secretId ? tokenNetworks(secretId, role.token.boundCidrs) : role.token.boundCidrs;
   const bound = bindAddress({ ...role.token, boundCidrs }, clientAddress);
   if (!bound.ok) return checks.record("address", { bound: boundCidrs, actual: clientAddress }, bound);
@@ -137,12 +136,15 @@ async function verifySecretId(
   named: NamedRole,
   credentials: Credentials,
 ): Promise<Result<VerifiedSecretId>> {
-  const { checks, clientAddress } = attempt;
+  const { checks, clientAddress, notes } = attempt;
   const { tokenCidrs, used } = await readSecretId(attempt, named, credentials);
   const { secretId, excludedBy } = used;
   const actual = secretId?.accessor ?? null;
   const found = checks.record("secret_id", { actual }, orWrong(secretId));
   if (!found.ok) return found;
+  // A login that is refused from here on names it, too: whoever sent it has the secret-id.
+  notes.principal = found.value.accessor;
+  notes.secretId = found.value.accessor;
   const list = excludedBy === "token_bound_cidrs" ? "token of the secret ID" : "secret ID";
   const bound = excludedBy === "token_bound_cidrs" ? tokenNetworks(found.value, tokenCidrs) : found.value.cidrs;
   const verified = { secretId: found.value, parent: used.parent };

@@ -125,7 +125,7 @@ describe("a record is found by", () => {
   it("the organization in its path, or that of the team in it", () => {
     const team = { ...LINE, path: "teams/team-x" };
     expect(mentionsOf({ ...LINE, path: "organizations/acme/teams" })).toContain("organization:acme");
-    expect(mentionsOf(team, "organizations/acme/teams/team-x")).toContain("organization:acme");
+    expect(mentionsOf(team, { alternatePath: "organizations/acme/teams/team-x" })).toContain("organization:acme");
     expect(mentionsOf(team).filter((mention) => mention.startsWith("organization:"))).toEqual([]);
   });
 
@@ -145,6 +145,15 @@ describe("a record is found by", () => {
       "address:192.0.2.1",
       "role:auth/aws/ web",
     ]);
+  });
+
+  it("the secret-id of a login, given or refused", () => {
+    const refused = { ...LINE, path: "auth/approle/login", mount: "auth/approle/", role: "web" };
+    const given = { ...refused, auth: AUTH, response: { auth: { ...AUTH } } };
+    for (const line of [refused, given])
+      expect(mentionsOf({ ...line, principal: "id" }, { secretId: "id" })).toContain("accessor:id");
+    // The subject of a JWT is chosen by its issuer, and names no token.
+    expect(mentionsOf({ ...given, principal: "id" })).not.toContain("accessor:id");
   });
 
   it("the keyed hash of a token without an accessor, and of one that is not valid", () => {

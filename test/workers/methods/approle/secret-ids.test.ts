@@ -190,6 +190,26 @@ describe("the audit store", () => {
     ]);
   });
 
+  it("finds by it each login, also one that is refused for its network, and which token it got", async () => {
+    const roleId = await mount.role("watched");
+    const { secret_id: text, secret_id_accessor: accessor } = await mount.secretId("watched", {
+      cidr_list: "192.0.2.0/24",
+    });
+    const other = await mount.secretId("watched");
+    const given = await mount.login(roleId, text, "192.0.2.9");
+    expect(given.status).toBe(200);
+    expect((await mount.login(roleId, text, "203.0.113.9")).status).toBe(400);
+    expect((await mount.login(roleId, other.secret_id, "192.0.2.9")).status).toBe(200);
+    const path = "auth/approle/login";
+    await expect
+      .poll(() => eventsOf(`accessor=${accessor}`))
+      .toMatchObject([
+        { path: "auth/approle/role/watched/secret-id", target_accessor: accessor },
+        { path, status: 200, principal: accessor, response: { auth: { accessor: given.body.auth.accessor } } },
+        { path, status: 400, principal: accessor, client_address: "203.0.113.9" },
+      ]);
+  });
+
   it("has no text that was sent in the place of an accessor", async () => {
     const { secret_id: text } = await mount.secretId("web");
     const refused = await mount.ask("POST", "role/web/secret-id-accessor/destroy", { secret_id_accessor: text });
