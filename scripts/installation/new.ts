@@ -52,7 +52,7 @@ npm install
 npx grove serve
 \`\`\`
 
-It listens on http://127.0.0.1:8200, the console is at http://127.0.0.1:8200/ui/, and data are in \`.grove/data\`
+Stop \`npm run dev\` of a clone first, which uses the same port. It listens on http://127.0.0.1:8200, the console is at http://127.0.0.1:8200/ui/, and data are in \`.grove/data\`
 (\`npx grove serve --help\`: another address, another folder).
 
 ## Start, on Cloudflare
