@@ -12,6 +12,9 @@ export const TOKEN_FORMS = {
 /** Secrets of a deployment beside their names, also by these rules. */
 export const DEPLOYMENT_SECRET = String.raw`GROVE_(?:SEAL|INIT|CLUSTER)_(?:KEY|TOKEN)(?:_PREVIOUS)?["']?(?:\s*[=:]\s*|\s+value:\s*)["']?((?:[1-9]\d{0,5}:)?[A-Za-z0-9+/_-]{32,}={0,2})`;
 
+/** A seal key without its name: its number, and 32 bytes in base64. An init or cluster key has no form of its own. */
+const SEAL_KEY = /(?<![\w:.-])([1-9]\d{0,5}:[A-Za-z0-9+/_-]{43}=?)(?![\w+/=-])/g;
+
 /**
  * A text that resembles a token of Grove, of the reference or of a team, such as a damaged one. A name may also begin
  * with `s.`, but is shorter.
@@ -61,9 +64,9 @@ function decoded(text: string): string {
   }
 }
 
-/** The seal keys, init tokens and cluster keys in a text, in the form that Grove generates. */
+/** The seal keys, init tokens and cluster keys in a text, in the form that Grove generates; a seal key without its name too. */
 export function deploymentSecretsIn(text: string): string[] {
-  return [...text.matchAll(SECRETS)].flatMap(([, secret]) => secret ?? []);
+  return [SECRETS, SEAL_KEY].flatMap((form) => [...text.matchAll(form)].flatMap(([, secret]) => secret ?? []));
 }
 
 /** Names of a deployment's own secrets. Their values may have any form. */

@@ -22,7 +22,7 @@ export interface TextToFind {
 
 /** The message for a text that may be a secret of the deployment and was not sent. */
 export const DEPLOYMENT_SECRET_KEPT =
-  "By its name or by a name near it this may be a seal key, an init token or a cluster key: it was not sent to the server.";
+  "By its form, its name or a name near it this may be a seal key, an init token or a cluster key: it was not sent to the server.";
 
 /** Most characters of a multi-line identity document. */
 const MAX_DOCUMENT = 12_000;

@@ -161,6 +161,18 @@ describe("the texts that grove find asks about", () => {
     }
   });
 
+  it("are no seal key without its name, alone or within other lines", async () => {
+    const key = `1:${"c2VhbCBrZXkgb2YgdGhpcyBkZXBsb3ltZW50IGhlcmU"}`;
+    for (const text of [`${key}=`, key, `one\nbackup of ${key}=\n`, `"${key}="`]) {
+      out.length = 0;
+      expect(await find(text)).toBe(3);
+      expect(texts()).toEqual([]);
+      expect(out.filter((line) => line.startsWith("not judged"))).toHaveLength(1);
+    }
+    // A line and column before a hash, or a part of a longer text.
+    for (const text of [`a.ts:1:${"a".repeat(64)}`, `00:${key}=`, `${key}${key}`]) expect(await find(text)).toBe(0);
+  });
+
   it("are whole tokens beside such a name, and all that stands further away", async () => {
     const lines = [`VAULT_TOKEN=${token} GROVE_SEAL_KEY=x`, "one", "two", "three", "GROVE_URL=x"];
     expect(await findWhole(lines.join("\n"))).toBe(3);
