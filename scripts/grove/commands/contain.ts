@@ -10,6 +10,7 @@ import { prose } from "../prose.ts";
 import { harmless, type Session, styled, type Terminal } from "../terminal.ts";
 import { revokeSelected } from "./revoke.ts";
 import { askerText, countText, number, preciseTime, shortTime } from "./token-lines.ts";
+import { NOT_LISTED } from "./unknown-names.ts";
 
 /** Interval of checks, and the longest wait for the sweep and the targets of leases (ms). */
 const CHECK_EVERY_MS = 1_000;
@@ -32,7 +33,10 @@ export async function containTokens(
   if (!done.ok) return done;
   const { job } = done.value;
   // A mistyped name must not look like a service that is contained.
-  if (job === null) return failed("nothing that is alive matches: nothing was ended");
+  if (job === null) {
+    const others = wanted.accessors.length === 0 ? `; ${NOT_LISTED()}` : "";
+    return failed(`nothing that is alive matches: nothing was ended${others}`);
+  }
   // The proof fails for a job that is not done, too.
   return proveEnd(session, job);
 }

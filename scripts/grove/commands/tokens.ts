@@ -4,10 +4,11 @@ import { ENDS, PAGE, SUMMARY, type Token } from "../answer-schemas.ts";
 import type { Filter, GroveCommand } from "../arguments.ts";
 import { type Called, failed } from "../client.ts";
 import { byWhatWasTyped } from "../id-formats.ts";
+import { sayProse } from "../prose.ts";
 import { harmless, renderTable, type Session, type Terminal } from "../terminal.ts";
 import { count } from "./revoke.ts";
 import { number, tokenTable } from "./token-lines.ts";
-import { unknownName } from "./unknown-names.ts";
+import { NOT_LISTED, unknownName } from "./unknown-names.ts";
 
 const PAGE_SIZE = 1000;
 
@@ -45,6 +46,7 @@ export async function showTokens(
         `names of tokens begin with their method, such as token-${harmless(name)}: --search finds parts of names`,
       );
     }
+    if (tokens.length === 0 && filter.search !== undefined) sayProse(terminal, NOT_LISTED());
   }
   return ok(0);
 }

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { inPool } from "../../../src/base/parallel.ts";
+import { asCalled } from "../../local/command-line.ts";
 import type { Filter } from "../arguments.ts";
 import type { GroveClient } from "../client.ts";
 import { readCommand } from "../curl.ts";
@@ -10,6 +11,10 @@ const MOUNTS = z.record(z.string(), z.looseObject({ type: z.string() }));
 /** Most mounts that are asked about a role, and how many in parallel. */
 const ASKED_MOUNTS = 50;
 const AT_ONCE = 8;
+
+/** What no filter and no search can select, for an answer that selects nothing: such tokens may be alive. */
+export const NOT_LISTED = (): string =>
+  `tokens of teams, organizations and batch tokens are in no list of tokens: the console has the first two in the page of their team or organization, and ${asCalled("find")} says of any text what it is and what ends it`;
 
 /**
  * When a filter selects nothing, says which of its names does not exist: a mistyped name must not look like a service

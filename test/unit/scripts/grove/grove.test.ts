@@ -1023,7 +1023,19 @@ describe("grove contain", () => {
   it("ends with 1 when nothing matches: a mistyped name is not a service that is contained", async () => {
     replies["POST /v1/sys/tokens/revoke"] = data({ ...preview, count: 0, total: 0, sample: [] });
     expect(await grove("contain paymnets --yes")).toBe(1);
-    expect(said).toEqual(["grove: nothing that is alive matches: nothing was ended"]);
+    expect(said.join(" ").replaceAll(/\s+/g, " ")).toMatch(
+      /^grove: nothing that is alive matches: nothing was ended; tokens of teams, organizations and batch tokens are in no list/,
+    );
+  });
+
+  it("says of a search that finds nothing which tokens it can't find", async () => {
+    replies["GET /v1/sys/tokens"] = data({ tokens: [], next: "" });
+    const note = /tokens of teams, organizations and batch tokens are in no list of tokens/;
+    expect(await grove("tokens --search acme")).toBe(0);
+    expect(said.join(" ").replaceAll(/\s+/g, " ")).toMatch(note);
+    said.length = 0;
+    expect(await grove("tokens --never-ends")).toBe(0);
+    expect(said.join(" ")).not.toMatch(note);
   });
 
   it("says that it knows no such job", async () => {
