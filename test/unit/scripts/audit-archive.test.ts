@@ -227,12 +227,13 @@ describe("grove audit archive", () => {
   let said: string[];
   let session: Parameters<typeof archiveAudit>[0];
   let jws: string;
+  let published: Awaited<ReturnType<typeof keys>>;
 
   beforeEach(async () => {
     jws = await signed([head("0/1", 4)]);
     asked = [];
     said = [];
-    const published = await keys();
+    published = await keys();
     server = createServer((request, response) => {
       const url = new URL(request.url ?? "", "http://localhost");
       asked.push(`${url.pathname}${url.search}`);
@@ -266,6 +267,23 @@ describe("grove audit archive", () => {
     expect(said).toEqual([`5 records were copied into ${directory}`, `0 records were copied into ${directory}`]);
     expect(readFileSync(join(directory, "heads.jsonl"), "utf8")).toBe(`${jws}\n`);
     expect(verified()).toEqual({ code: 0, said: ["0/1: 4 records are good, 2 later ones have no signed head yet"] });
+  });
+
+  it("takes nothing but a cut line from a file of several MiB", async () => {
+    const file = join(directory, "0-1.jsonl");
+    const whole = LINES.map((line) => `${line}${" ".repeat(700_000)}\n`).join("");
+    writeFileSync(file, `${whole}{"cut by a cra`);
+    expect(await archiveAudit(session, directory)).toEqual({ ok: true, value: 0 });
+    expect(readFileSync(file, "utf8") === whole).toBe(true);
+  });
+
+  it("keeps the keys of earlier heads beside those of now", async () => {
+    await archiveAudit(session, directory);
+    published = { keys: published.keys.map((key) => ({ ...key, kid: "newer" })) };
+    await archiveAudit(session, directory);
+    const stored = JSON.parse(readFileSync(join(directory, "jwks.json"), "utf8")) as typeof published;
+    expect(stored.keys.map(({ kid }) => kid)).toEqual(["k", "newer"]);
+    expect(verified()).toMatchObject({ code: 0 });
   });
 
   it("goes on after a crash at any byte", async () => {
