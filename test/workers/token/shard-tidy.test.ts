@@ -2,8 +2,16 @@ import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, expect, it, vi } from "vitest";
 import { AccessorShard } from "../../../src/listing/accessor-shard.ts";
 import { ACCESSOR_SHARDS, accessorShardNumber } from "../../../src/listing/accessor-shards.ts";
+import { Tables } from "../../../src/storage/tables.ts";
 import { System } from "../../../src/system/system.ts";
-import { shardTidy, startShardChecks } from "../../../src/tidy/shard-tidy.ts";
+import { NO_REPORT } from "../../../src/tidy/report.ts";
+import {
+  SHARD_CHECK_MIGRATIONS,
+  type ShardCheck,
+  ShardCheckStore,
+  shardTidy,
+  startShardChecks,
+} from "../../../src/tidy/shard-tidy.ts";
 import { Tidy } from "../../../src/tidy/tidy.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
 import { callsTo, failing } from "../../support/calls.ts";
@@ -119,6 +127,24 @@ it("only a full set of good checks counts as having gone over everything", async
   const second = await begins();
   await hourlyTidy();
   expect(upTo().at(-1)).toBe(known + second - first);
+});
+
+it("a key term is free only when the checks of all shards have looked for it, and a report counts once", async () => {
+  const stub = bindings.TOKEN_TREE.get(bindings.TOKEN_TREE.newUniqueId());
+  await runInDurableObject(stub, (_, { storage: { sql } }) => {
+    const store = new ShardCheckStore(new Tables(sql, SHARD_CHECK_MIGRATIONS, "shard_checks"));
+    const check = (fields: Partial<ShardCheck> = {}): ShardCheck => ({
+      ...{ startedAt: clock, finishedAt: clock, report: { ...NO_REPORT, swept: 1 }, aged: [1, 2], needed: [] },
+      ...fields,
+    });
+    for (let shard = 0; shard < ACCESSOR_SHARDS; shard++) store.keep(shard, check());
+    store.keep(3, check({ startedAt: clock + 1, aged: [1] }));
+    store.keep(5, check({ startedAt: clock + 1, needed: [1] }));
+    expect(store.together()).toMatchObject({ since: clock, aged: [1], needed: [1] });
+    expect(store.takeReports().swept).toBe(ACCESSOR_SHARDS);
+    store.keep(0, check());
+    expect(store.takeReports().swept).toBe(0);
+  });
 });
 
 it("continues where it was after a shard or the coordinator did not answer", async () => {
