@@ -1,4 +1,14 @@
-import { closeSync, constants, fstatSync, fsyncSync, ftruncateSync, openSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  fsyncSync,
+  ftruncateSync,
+  openSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { err, ok, type Result } from "../../src/base/result.ts";
 import { codeOf } from "../local/error-code.ts";
 
@@ -6,6 +16,7 @@ import { codeOf } from "../local/error-code.ts";
 export interface RootTokenFile {
   /** Writes the token, and waits until the disk has it. The error is for the operator. */
   write(token: string): Result<void, string>;
+  /** Closes the file, and removes it if this made it and nothing was written. */
   close(): void;
 }
 
@@ -15,6 +26,7 @@ export interface RootTokenFile {
  */
 export function openRootTokenFile(path: string): Result<RootTokenFile, string> {
   try {
+    const isNew = !existsSync(path);
     const file = openSync(path, constants.O_WRONLY | constants.O_CREAT | constants.O_NOFOLLOW, 0o600);
     const { size, mode } = fstatSync(file);
     if (size > 0 || (mode & 0o077) !== 0) {
@@ -34,7 +46,11 @@ export function openRootTokenFile(path: string): Result<RootTokenFile, string> {
           );
         }
       },
-      close: () => closeSync(file),
+      close() {
+        const isEmpty = fstatSync(file).size === 0;
+        closeSync(file);
+        if (isNew && isEmpty) rmSync(path, { force: true });
+      },
     });
   } catch (error) {
     return err(`root_token_file ${path} can't be made (${codeOf(error)})`);

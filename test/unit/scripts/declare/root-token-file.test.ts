@@ -1,4 +1,13 @@
-import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -14,12 +23,16 @@ afterAll(() => rmSync(directory, { recursive: true }));
 
 it("a root token is written into a new file, or an empty one, for this user alone", () => {
   const path = join(directory, "new");
+  writeFileSync(path, "", { mode: 0o600 });
   for (const token of ["", "s.one"]) {
     const file = openRootTokenFile(path);
     if (token !== "" && file.ok) expect(file.value.write(token)).toEqual({ ok: true, value: undefined });
     if (file.ok) file.value.close();
     expect(file.ok).toBe(true);
   }
+  const failed = openRootTokenFile(join(directory, "failed"));
+  if (failed.ok) failed.value.close();
+  expect(existsSync(join(directory, "failed"))).toBe(false);
   expect([readFileSync(path, "utf8"), statSync(path).mode & 0o777]).toEqual(["s.one\n", 0o600]);
 });
 
