@@ -17,10 +17,23 @@ const HELP = `Usage: grove COMMAND [options]
   upgrade      checks whether a server of this machine may be upgraded
   gateway      runs the LIST gateway alone
 
-  tokens, tree, revoke, contain, find, why, explain, audit, doctor, completion,
-  restore, init, apply, generate-root
-               ask a server that runs (grove help tokens)
-  version      this release
+Of a server that runs (grove help COMMAND):
+
+  tokens       lists or counts tokens
+  tree         shows the forest, or a token with what hangs below it
+  revoke       ends tokens with everything below them
+  contain      ends what a text selects, and proves it
+  find         says what a text is
+  why          says why a request was refused
+  explain      says why a request is allowed or refused
+  audit        says who made a token and what it did
+  doctor       looks for what an operator should know
+  completion   makes a script for a shell
+  restore      brings a backup back
+  init         initializes a server with what a file declares
+  apply        changes a server to what a file declares
+  generate-root  makes a root token for who has none
+  version      shows the release
 
 Each has --help and --version. Secrets in ${SECRETS} of this folder are in the
 environment of serve and generate-root, and are uploaded by deploy.

@@ -118,11 +118,10 @@ it("the binary of the package names all programs and commands", () => {
     });
   const { stdout } = run("help");
   expect(run().stdout).toBe(stdout);
-  expect([...stdout.matchAll(/^ {2}([a-z]+)(?: DIR)? {2,}/gm)].map(([, name]) => name)).toEqual([
-    ...PROGRAMS,
-    "version",
-  ]);
+  const commands = COMMAND_NAMES.filter((name) => name !== "help");
+  const rows = [...stdout.matchAll(/^ {2}([a-z-]+)(?: DIR)? {2,}(.+)/gm)];
+  expect(rows.map(([, name]) => name)).toEqual([...PROGRAMS, ...commands]);
+  const briefs = rows.slice(PROGRAMS.length).map(([, , about]) => about);
+  expect(briefs).toEqual(commands.map((name) => commandEntry(name).brief));
   for (const line of stdout.split("\n")) expect(line.length).toBeLessThanOrEqual(80);
-  const [, commands = ""] = /^ {2}(tokens, [^:]*?)\n {15}/m.exec(stdout) ?? [];
-  expect(commands.split(/,\s+/)).toEqual(COMMAND_NAMES.filter((name) => name !== "help" && name !== "version"));
 });
