@@ -96,7 +96,7 @@ export const COMMANDS = {
       "count-by": {
         ...text(
           "GROUP",
-          "counts instead, all or with --mount those of a mount, or with --ends-before those that end until then (by mount to metadata.NAME), and takes no other filter: mount, role, policy, entity, display_name, metadata.NAME, end_hour, created_hour or tree",
+          "counts instead, all or with --mount those of a mount, or with --ends-before those that end until then (--ends-after: from then on; by mount to metadata.NAME), and takes no other filter: mount, role, policy, entity, display_name, metadata.NAME, end_hour, created_hour or tree",
         ),
         values: GROUPS,
       },
@@ -114,7 +114,7 @@ export const COMMANDS = {
   revoke: {
     example: "revoke --role ci --created-before 24h --dry-run",
     codes:
-      "0 all that was to end has ended, or nothing matched, 1 refused, failed or not confirmed, 2 the command line or VAULT_ADDR is wrong",
+      "0 all that was to end has ended, or nothing matched, 1 refused, failed, not confirmed, or a name in the filter is not known, 2 the command line or VAULT_ADDR is wrong",
     brief: "ends tokens with everything below them",
     about: "ends tokens with everything below them",
     filters: true,

@@ -2,7 +2,7 @@
 const UNQUOTED = /[!'()*~]/g;
 
 /** The token is not an argument, which other users of the machine could see: printf is built into every shell. */
-const withHeader = (header: string): string => `printf '${header} %s' "$VAULT_TOKEN" | curl -f -H @-`;
+const withHeader = (header: string): string => `printf '${header} %s' "$VAULT_TOKEN" | curl -sS --fail-with-body -H @-`;
 
 const WITH_TOKEN = withHeader("X-Vault-Token:");
 

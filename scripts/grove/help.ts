@@ -62,7 +62,7 @@ function listOfCommands(): string {
 }
 
 const TIMES =
-  "T is a time: 2026-11-22T01:30:00Z (RFC 3339), seconds since 1970, or a duration such as 24h, 30m or 7d: so long before now, for the ends of tokens after now, by this machine's clock.";
+  "T is a time: 2026-11-22T01:30:00Z (RFC 3339), 2026-11-22 (its beginning in UTC), seconds since 1970, or a duration such as 24h, 30m or 7d: so long before now, for the ends of tokens after now, by this machine's clock.";
 const ENVIRONMENT =
   "VAULT_ADDR says where the server is (default http://127.0.0.1:8200), VAULT_TOKEN is the token: a refusal says what it needs. NO_COLOR turns colours off.";
 

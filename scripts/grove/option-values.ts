@@ -53,10 +53,12 @@ const shown = (value: string): string => (value.endsWith(".") ? `${value}NAME` :
 const isOf = (word: string, value: string): boolean =>
   value.endsWith(".") ? word.startsWith(value) && word !== value : word === value;
 
+/** A day, which begins at midnight UTC. */
+const DATE = /^\d{4}-\d\d-\d\d$/;
 const DURATION = /^\d[\d.]*[a-z]/;
 
 /**
- * Reads a time: RFC 3339, seconds since 1970, or a duration before or after now.
+ * Reads a time: RFC 3339, a date, seconds since 1970, or a duration before or after now.
  *
  * @returns RFC 3339; or the word "now", which the server reads by its own clock.
  */
@@ -66,7 +68,7 @@ function readTime(
   now: Ms,
 ): Result<string, string> {
   if (orNow && text === "now") return ok(text);
-  const absolute = parseAbsoluteTime(text);
+  const absolute = parseAbsoluteTime(DATE.test(text) ? `${text}T00:00:00Z` : text);
   if (absolute !== null) return ok(formatRfc3339(absolute));
   const seconds = DURATION.test(text) ? parseDuration(text) : null;
   if (!seconds?.ok) {

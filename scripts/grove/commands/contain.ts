@@ -165,7 +165,7 @@ function showLeases(
   terminal.out(styled(terminal, isRevoked ? "green" : "red", text));
   for (const { lease_id: id, error, next_attempt: next } of failures) {
     terminal.out(
-      `  ${harmless(id)}: ${harmless(error)}, ${next === null ? "irrevocable" : `sent again ${shortTime(next)}`}`,
+      `  ${harmless(id)}: ${harmless(error)}, ${next === null ? "irrevocable" : `next attempt at ${shortTime(next)}`}`,
     );
   }
   if (failing > 0) {

@@ -259,7 +259,8 @@ async function nextLines(client: GroveClient, found: FoundText): Promise<string[
         ? [`  what hangs below it: ${asCalled(`tree ${token.accessor}`)}`]
         : []),
     ];
-    const end = `  revoke it with all below${isNear ? ", if its text may have leaked as well" : ""}: ${asCalled(`contain --accessor ${token.accessor}`)}`;
+    const root = token.policies.includes("root") ? " --include-root" : "";
+    const end = `  revoke it with all below${isNear ? ", if its text may have leaked as well" : ""}: ${asCalled(`contain --accessor ${token.accessor}${root}`)}`;
     return isAlive(found) || (isNear && !ended) ? [...about, end] : about;
   }
   if (kind !== "batch" && !credential) return [];

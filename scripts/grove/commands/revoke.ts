@@ -58,9 +58,10 @@ export async function revokeSelected(
   const started = await client.post("sys/tokens/revoke", STARTED, body);
   if (!started.ok) return started;
   const { job } = started.value;
-  if (!json) for (const line of jobLines(job)) terminal.say(line);
   // The JSON output of `contain` is the receipt, so the job is not printed.
-  const code = await followJob(session, job, wanted.kind === "contain");
+  const code = await followJob(session, job, wanted.kind === "contain", () => {
+    if (!json) for (const line of jobLines(job)) terminal.say(line);
+  });
   return code.ok ? ok({ code: code.value, job }) : code;
 }
 
@@ -84,21 +85,31 @@ export async function count(session: Session, asked: Readonly<Record<string, unk
   return state === "counted" && preview ? ok(preview) : failed(`the count is ${state}`);
 }
 
-/** Shows the progress of a revocation until it ends. The revocation continues without this command. */
-export async function followJob(session: Session, id: string, isQuiet = false): Promise<Called<number>> {
+/**
+ * Shows the progress of a revocation until it ends. The revocation continues without this command.
+ *
+ * @param unfinished called once if it has not ended at the first look.
+ */
+export async function followJob(
+  session: Session,
+  id: string,
+  isQuiet = false,
+  unfinished = () => {},
+): Promise<Called<number>> {
   const { terminal, json } = session;
-  const job = await ended(session, id);
+  const job = await ended(session, id, unfinished);
   return job.ok ? ok(showEnd(terminal, job.value, json, isQuiet)) : job;
 }
 
 /** Waits for the end of a job. */
-async function ended({ client, terminal }: Session, id: string): Promise<Called<Job>> {
-  for (;;) {
+async function ended({ client, terminal }: Session, id: string, unfinished = () => {}): Promise<Called<Job>> {
+  for (let looks = 0; ; looks++) {
     const job = orMissing(await client.get(`sys/tokens/jobs/${encodeURIComponent(id)}`, JOB), nothingIs("job", id));
     terminal.progress(null);
     if (!job.ok) return job;
     const { state, counted, total, finished, preview } = job.value;
     if (finished !== null) return job;
+    if (looks === 0) unfinished();
     const ofAll = `${total} of ${preview?.total ?? 0} ended`;
     if (state === "counting") terminal.progress(`${counted} counted so far`);
     else terminal.progress(state === "stopped" ? `${ofAll}, stops after this step` : ofAll);
@@ -134,10 +145,10 @@ function groupsText(groups: Preview["by"]["mount"], total: number): string {
 
 async function isConfirmed(terminal: Terminal, total: number): Promise<boolean> {
   if (!terminal.interactive) {
-    terminal.say("there is no terminal to ask on; --yes revokes without a question");
+    terminal.say("there is no terminal to ask on; --yes ends them without a question");
     return false;
   }
-  return (await terminal.ask(`Type ${total} to revoke them: `)).trim() === String(total);
+  return (await terminal.ask(`Type ${total} to end them: `)).trim() === String(total);
 }
 
 function showEnd(terminal: Terminal, job: Job, json: boolean, isQuiet: boolean): number {

@@ -286,6 +286,7 @@ describe("a time of grove", () => {
   describe.each(options)("$name --$option", ({ name, option, time }) => {
     it.each([
       ["2026-11-20T00:00:00Z", "2026-11-20T00:00:00.000Z"],
+      ["2026-11-20", "2026-11-20T00:00:00.000Z"],
       ["2026-11-20t02:00:00.5+02:00", "2026-11-20T00:00:00.500Z"],
       ["1795000000", new Date(1_795_000_000_000).toISOString()],
       ["24h", time === "before" ? "2026-11-21T12:00:00.000Z" : "2026-11-23T12:00:00.000Z"],
@@ -296,13 +297,16 @@ describe("a time of grove", () => {
       expect(command.ok && JSON.stringify(command.value)).toContain(`"${sent}"`);
     });
 
-    it.each(["yesterday", "2026-11-20", "-24h", "1w", "2026-02-30T00:00:00Z", "h", ""])("is not %j", (text) => {
-      const command = read(name, option, text);
-      expect(command).toEqual({
-        ok: false,
-        error: expect.stringMatching(`^--${option} takes a time: .*, not "${text}"$`),
-      });
-    });
+    it.each(["yesterday", "2026-11", "-24h", "1w", "2026-02-30", "2026-02-30T00:00:00Z", "h", ""])(
+      "is not %j",
+      (text) => {
+        const command = read(name, option, text);
+        expect(command).toEqual({
+          ok: false,
+          error: expect.stringMatching(`^--${option} takes a time: .*, not "${text}"$`),
+        });
+      },
+    );
   });
 });
 

@@ -210,7 +210,7 @@ describe("grove find", () => {
     };
     expect(await nextOf("one")).toEqual([
       "  who made it, and what it did: npm run -s grove -- audit at-1",
-      `  delete it: printf 'Authorization: Bearer %s' "$VAULT_TOKEN" | curl -f -H @- -X DELETE "$VAULT_ADDR/api/v2/authentication-tokens/at-1"`,
+      `  delete it: printf 'Authorization: Bearer %s' "$VAULT_TOKEN" | curl -sS --fail-with-body -H @- -X DELETE "$VAULT_ADDR/api/v2/authentication-tokens/at-1"`,
     ]);
     expect(await nextOf("two")).toEqual([
       "  what it did: npm run -s grove -- audit - (which reads the text as this command does)",
@@ -292,7 +292,7 @@ describe("grove find", () => {
     expect(await find("one")).toBe(1);
     expect(out.slice(-3)).toEqual([
       "  who made it, and its logins: npm run -s grove -- audit acc",
-      `  destroy it: printf 'X-Vault-Token: %s' "$VAULT_TOKEN" | curl -f -H @- -X POST -d '{"secret_id_accessor":"acc"}' "$VAULT_ADDR/v1/auth/ap%20pr%24%28x%29%27/role/deploy/secret-id-accessor/destroy"`,
+      `  destroy it: printf 'X-Vault-Token: %s' "$VAULT_TOKEN" | curl -sS --fail-with-body -H @- -X POST -d '{"secret_id_accessor":"acc"}' "$VAULT_ADDR/v1/auth/ap%20pr%24%28x%29%27/role/deploy/secret-id-accessor/destroy"`,
       "  (docs/runbook.md, A secret-id has leaked: also the tokens that it gave)",
     ]);
   });
@@ -323,8 +323,8 @@ describe("grove find", () => {
       known.p = { ...LIVE, token: { ...TOKEN, policies: ["root"] } };
       expect(await find("one")).toBe(1);
       expect(out.slice(-3)).toEqual([
-        `  revoke it with everything issued at its path: printf 'X-Vault-Token: %s' "$VAULT_TOKEN" | curl -f -H @- -X POST "$VAULT_ADDR/v1/sys/leases/revoke-prefix/auth/approle/login"`,
-        `  or with everything issued to its entity: printf 'X-Vault-Token: %s' "$VAULT_TOKEN" | curl -f -H @- -X POST -d '{"not_before":"now"}' "$VAULT_ADDR/v1/identity/entity/id/e1/not-before"`,
+        `  revoke it with everything issued at its path: printf 'X-Vault-Token: %s' "$VAULT_TOKEN" | curl -sS --fail-with-body -H @- -X POST "$VAULT_ADDR/v1/sys/leases/revoke-prefix/auth/approle/login"`,
+        `  or with everything issued to its entity: printf 'X-Vault-Token: %s' "$VAULT_TOKEN" | curl -sS --fail-with-body -H @- -X POST -d '{"not_before":"now"}' "$VAULT_ADDR/v1/identity/entity/id/e1/not-before"`,
         "  (docs/leases.md, What ends at once)",
       ]);
     });

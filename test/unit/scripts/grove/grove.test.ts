@@ -148,7 +148,7 @@ describe("grove tokens", () => {
     expect(await grove("tokens --policy hidden")).toBe(0);
     expect(await grove("tokens --policy nope")).toBe(1);
     expect(said.at(-1)).toBe(
-      `grove: there is no policy "nope", and no token has it: printf 'X-Vault-Token: %s' "$VAULT_TOKEN" | curl -f -H @- "$VAULT_ADDR/v1/sys/policies/acl?list=true" names them`,
+      `grove: there is no policy "nope", and no token has it: printf 'X-Vault-Token: %s' "$VAULT_TOKEN" | curl -sS --fail-with-body -H @- "$VAULT_ADDR/v1/sys/policies/acl?list=true" names them`,
     );
   });
 
@@ -377,7 +377,10 @@ describe("grove revoke", () => {
 
   it("sends the numbers that were shown, and follows the job to its end", async () => {
     replies["POST /v1/sys/tokens/revoke"] = [preview(), data({ job: "j1", state: "running" })];
-    replies["GET /v1/sys/tokens/jobs/j1"] = job({ state: "done", total: 1168 });
+    replies["GET /v1/sys/tokens/jobs/j1"] = [
+      job({ state: "running", total: 600, finished: null }),
+      job({ state: "done", total: 1168 }),
+    ];
     expect(await grove("revoke --accessor a --accessor b --yes")).toBe(0);
     expect(writes()[1]).toEqual({
       accessors: ["a", "b"],
@@ -391,6 +394,11 @@ describe("grove revoke", () => {
     const commands = said.flatMap((text) => /grove -- (.*?) {2,}/.exec(text)?.[1] ?? []);
     expect(commands).toEqual(["revoke --job j1", "revoke --stop j1"]);
     for (const words of commands) expect(parseGroveArguments(words.split(" ")).ok).toBe(true);
+    // A job that has ended can't be followed or stopped.
+    said.length = 0;
+    replies["POST /v1/sys/tokens/revoke"] = [preview(), data({ job: "j1", state: "running" })];
+    expect(await grove("revoke --accessor a --yes")).toBe(0);
+    expect(said.join("\n")).not.toContain("--stop");
   });
 
   it.each(["revoke", "contain"])("%s asks nothing about numbers that --json does not show", async (name) => {
@@ -870,6 +878,9 @@ describe("grove find", () => {
     expect(out[0]).toBe("live: It is alive.");
     expect(out).toContain("  metadata   owner=payments");
     expect(out.at(-1)).toBe("  revoke it with all below: npm run -s grove -- contain --accessor a");
+    replies["POST /v1/sys/tokens/find"] = found({ token: { ...token("a"), policies: ["root"] } });
+    expect(await grove("find", { secret: async () => " s.leaked \n" })).toBe(1);
+    expect(out.at(-1)).toBe("  revoke it with all below: npm run -s grove -- contain --accessor a --include-root");
     expect(JSON.stringify([out, said])).not.toContain("s.leaked");
   });
 
@@ -1155,7 +1166,7 @@ describe("grove why", () => {
       expect(said.slice(0, 3)).toEqual([
         "2026-11-22T05:06:07Z: a login by AppRole at auth/approle/, for the role web, from 192.0.2.1, was refused with status 400: invalid role or secret ID",
         "The check that failed: secret_id (It has a use left.)",
-        `what was refused there lately, and why: printf 'X-Vault-Token: %s' "$VAULT_TOKEN" | curl -f -H @- "$VAULT_ADDR/v1/auth/approle/explain/refused"`,
+        `what was refused there lately, and why: printf 'X-Vault-Token: %s' "$VAULT_TOKEN" | curl -sS --fail-with-body -H @- "$VAULT_ADDR/v1/auth/approle/explain/refused"`,
       ]);
       asksNothingOfPolicies();
     });

@@ -67,7 +67,7 @@ describe("a refusal of what selects tokens", () => {
     expect(messageOf(refused("tree is not the id of a tree"), { filter })).toMatch(/^"t" is no id of a tree/);
     const mount = refused("no auth method is mounted at the path of mount");
     expect(messageOf(mount, { filter })).toBe(
-      `no auth method is mounted at "nonsense": printf 'X-Vault-Token: %s' "$VAULT_TOKEN" | curl -f -H @- "$VAULT_ADDR/v1/sys/auth" names them`,
+      `no auth method is mounted at "nonsense": printf 'X-Vault-Token: %s' "$VAULT_TOKEN" | curl -sS --fail-with-body -H @- "$VAULT_ADDR/v1/sys/auth" names them`,
     );
   });
 
