@@ -5,7 +5,7 @@ import type { ListedTeamToken } from "../record.ts";
 export const TOKEN_SORTS = ["team-name", "created-by", "expired-at", "last-used-at"] as const;
 type TokenSort = (typeof TOKEN_SORTS)[number];
 
-/** An order of team tokens. Tokens without the time that is the sort key come last. */
+/** An order of team tokens. Tokens without the time that is the sort key come last, in reverse order first. */
 export interface TokenOrder {
   readonly sort: TokenSort;
   readonly reverse: boolean;

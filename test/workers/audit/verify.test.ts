@@ -152,6 +152,14 @@ describe("what somebody with the storage alone does", () => {
     expect(await problemsOf(name)).toEqual([["replaced", 10]]);
   });
 
+  it("an earlier state is put back and goes on, behind the rows of the first step: it is named too", async () => {
+    const name = await filled(105);
+    await alter(shard(name), "DELETE FROM batches WHERE first_seq > 206");
+    await crash(shard(name));
+    for (let row = 0; row < 4; row++) await append(name, batchOf([entryOf(900 + row)]));
+    expect(await problemsOf(name)).toEqual([["replaced", 210]]);
+  });
+
   it("an entry of the directory is changed or deleted: it is named", async () => {
     const [one, next] = [await filled(), `${shards}/2`];
     vi.setSystemTime(Date.now() + 4 * DAY_MS);
