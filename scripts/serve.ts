@@ -24,16 +24,13 @@ import { type ClusterPlace, readClusterSettings } from "./serve/cluster/node-set
 import { initTokenOf, startDeclaredAt } from "./serve/declared-start.ts";
 import { serveMetrics } from "./serve/metrics-page.ts";
 import { CRON_SOCKET, prepareWorker, SOCKETS, WORKER_SOCKET } from "./serve/prepare-worker.ts";
-import { explainingFaults, lostInstallation } from "./serve/storage-faults.ts";
+import { explainingFaults } from "./serve/storage-faults.ts";
 
 /** How long the Worker may take to answer. */
 const ANSWER_MS = 60_000;
 
 /** When clients of a node whose Worker has ended should try again (s): most starts take less. */
 const RESTART_SECONDS = 2;
-
-/** How the refusal of every request begins before the first initialization. */
-const NOT_INITIALIZED = "Grove is not initialized";
 
 const PORT_ADVICE = "choose another with --listen HOST:PORT";
 
@@ -167,9 +164,7 @@ async function start(command: ServeCommand, commit: string, asked: Promise<void>
   // A missing seal key was reported before the slow part of the start.
   const refusal =
     process.env.GROVE_SEAL_KEY === undefined ? undefined : await refusalOfAll({ kind: "socket", path: socket });
-  const isNew = refusal?.startsWith(NOT_INITIALIZED) ?? false;
-  const lost = isNew && node === undefined ? lostInstallation(data.file("objects")) : undefined;
-  if (refusal !== undefined) say(lost ?? refusal);
+  if (refusal !== undefined) say(helpAsCalled(refusal));
   const alone = started.value.kind === "alone" ? serveAlone(started.value.worker, data) : undefined;
   const cron: UpstreamAddress = { kind: "socket", path: data.file(CRON_SOCKET) };
   const stopCron = startCron(async () => {

@@ -9,7 +9,10 @@ export function NotInitialized({ onLook }: { readonly onLook: () => void }) {
   return (
     <div class="stack">
       <Notice tone="warn" title="This server is not initialized">
-        <p>Nobody can sign in yet. The first call makes the root token, and shows it once:</p>
+        <p>
+          Nobody can sign in yet. If it was in use before, do not initialize it: bring a backup back. Else the first
+          call makes the root token, and shows it once:
+        </p>
       </Notice>
       <Copy value={initCommand(window.location.origin)} label="Command" />
       <p class="small muted">

@@ -5,6 +5,7 @@ import { err, ok, type Result } from "../../src/base/result.ts";
 import { sealKeysOf } from "../backup/missing-seal-key.ts";
 import { Child, followErrors } from "../local/child.ts";
 import type { DataDirectory } from "../local/data-directory.ts";
+import { hasStoredTokens, INSTALLATION_ID } from "../local/stored-tokens.ts";
 import { settingsFromEnvironment, usesMetadataServices } from "../local/worker-definition.ts";
 import type { ServeCommand } from "./arguments.ts";
 import { placeWorker } from "./built-worker.ts";
@@ -61,6 +62,9 @@ export async function prepareWorker(preparation: Preparation): Promise<Result<Pr
   if (!workerd.ok) return workerd;
   const definition = await placeWorker(data.file("worker"));
   if (!definition.ok) return definition;
+  mkdirSync(data.file("objects"), { recursive: true, mode: 0o700 });
+  const storedTokens = node === undefined ? hasStoredTokens(data) : ok(false);
+  if (!storedTokens.ok) return storedTokens;
   const metadataServices = usesMetadataServices(process.env);
   const environment = settingsFromEnvironment(definition.value.vars, process.env);
   // On a node these variables are for the bucket. The Worker must not use the bucket's rights for calls to the cloud.
@@ -72,6 +76,7 @@ export async function prepareWorker(preparation: Preparation): Promise<Result<Pr
     GROVE_PRIVATE_HOSTS: command.privateHosts.text,
     GROVE_TRUSTED_CAS: trustedCas.value.join("\n"),
     ...(node === undefined ? SELF_HOSTED : CLUSTER_NODE),
+    STORED_TOKENS: String(storedTokens.value),
   };
   if (!("GROVE_SEAL_KEY" in settings)) {
     say("GROVE_SEAL_KEY is not set: every request will be answered 503 (docs/self-hosting.md)");
@@ -82,14 +87,13 @@ export async function prepareWorker(preparation: Preparation): Promise<Result<Pr
   for (const name of worker.value.leftOut) say(`${name} exists only on Cloudflare's network and is left out`);
 
   data.remove(SOCKETS);
-  mkdirSync(data.file("objects"), { recursive: true, mode: 0o700 });
   const config = workerdConfig({
     worker: worker.value,
     objects: data.file("objects"),
     socket,
     cronSocket: data.file(CRON_SOCKET),
     ...(command.direct !== undefined && { direct: command.direct }),
-    installationId: node?.installationId ?? data.readOrMake("installation-id", () => randomBytes(16).toString("hex")),
+    installationId: node?.installationId ?? data.readOrMake(INSTALLATION_ID, () => randomBytes(16).toString("hex")),
     privateHosts: command.privateHosts.blocks,
     trustedCas: trustedCas.value,
     metadataServices,

@@ -1,5 +1,3 @@
-import { readdirSync } from "node:fs";
-import { join } from "node:path";
 import type { Ms } from "../../src/base/clock.ts";
 import { helpAsCalled } from "../local/command-line.ts";
 
@@ -50,20 +48,3 @@ export function explainingFaults(
     say(fault.meaning(data));
   };
 }
-
-/**
- * The problem of data that have tokens but count as never initialized: another initialization would make a new
- * installation and lose them. undefined: no problem.
- *
- * @param objects the directory of the databases.
- */
-export function lostInstallation(objects: string): string | undefined {
-  const trees = readdirSync(objects).filter((name) => name.startsWith("TokenTree-"));
-  const hasTokens = trees.some((name) => readdirSync(join(objects, name)).some((file) => TREE.test(file)));
-  return hasTokens
-    ? `${objects} has tokens, and the database of the installation is not there: do not initialize it, bring a backup back (${runbook("Restore")})`
-    : undefined;
-}
-
-/** An object's database is named after the object's id. */
-const TREE = /^[0-9a-f]{64}\.sqlite$/;

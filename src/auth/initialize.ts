@@ -24,7 +24,8 @@ const SETUP_UNDER_WAY = invalid(
  * Creates the key ring and the first root token of a new installation, once.
  *
  * The token is written before the key ring. After a crash in between there are no keys with which the token would be
- * valid, and the next call starts over. Of two concurrent calls, the one that stores its key ring first wins.
+ * valid, and the next call starts over; where the server itself ended in between, in an empty data directory, as the
+ * next one finds tokens without keys. Of two concurrent calls, the one that stores its key ring first wins.
  *
  * @param loaded the installation as this isolate knows it. Only "uninitialized" lets the call continue.
  * @param rootId "" for a generated root token, else the id that it gets (development only).
@@ -124,6 +125,9 @@ export async function openInstallation(env: Env, token = ""): Promise<Result<Ins
 
 async function loadOrMake(env: Env): Promise<Result<Installation>> {
   const loaded = await loadInstallation(env);
+  if (!loaded.ok && loaded.error.code === "uninitialized" && env.STORED_TOKENS === "true") {
+    return err({ code: "uninitialized", lost: true });
+  }
   if (!env.GROVE_DEV_ROOT_TOKEN || loaded.ok || loaded.error.code !== "uninitialized") return loaded;
   const problem = checkCustomId(env.GROVE_DEV_ROOT_TOKEN);
   if (problem) return err({ code: "sealed", message: `GROVE_DEV_ROOT_TOKEN can't be used: ${problem}` });

@@ -61,8 +61,11 @@ export type Failure =
   | { readonly code: "invalid_parameter"; readonly message: string; readonly parameter: string }
   /** The service can't work until an operator acts: 503. */
   | { readonly code: "sealed"; readonly message: string }
-  /** The service is not initialised, or its declared start (`begun`) is not complete: 503. */
-  | { readonly code: "uninitialized"; readonly begun?: true }
+  /**
+   * The service is not initialised: 503. `begun`: its declared start is not complete. `lost`: tokens of an installation
+   * are stored, whose keys are gone.
+   */
+  | { readonly code: "uninitialized"; readonly begun?: true; readonly lost?: true }
   /** The login waits for a person; `message` is the code of the device flow (RFC 8628) that says so: 400. */
   | { readonly code: "pending"; readonly message: string }
   /** A part that the request needs does not answer now; the same request may succeed later: 503 with Retry-After. */

@@ -18,6 +18,9 @@ const UNINITIALIZED =
 const SETUP_UNFINISHED =
   "Grove is not initialized: its start from a file has begun and is not complete; grove init FILE, or serve --init FILE, completes it";
 
+const INSTALLATION_LOST =
+  "Grove is not initialized, and tokens of an earlier installation are stored here, whose keys are gone: do not initialize it, bring a backup back (docs/runbook.md, Restore)";
+
 /** Maximum number of unknown fields that a message names, and maximum length of each name. */
 const MAX_SHOWN = 10;
 const MAX_SHOWN_LENGTH = 64;
@@ -75,6 +78,7 @@ function messageOf(failure: Failure): string {
     case "no_route":
       return `no handler for route "${failure.path}". route entry not found.`;
     case "uninitialized":
+      if (failure.lost) return INSTALLATION_LOST;
       return failure.begun ? SETUP_UNFINISHED : UNINITIALIZED;
     case "rate_limited":
       return `request path "${failure.path}": ${QUOTA_EXCEEDED}`;

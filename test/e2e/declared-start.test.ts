@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -119,6 +119,34 @@ describe("serve --init", () => {
     } finally {
       await server.stop();
     }
+  });
+
+  it("and sys/init make no new installation of data that have tokens, where the one of these is gone", async () => {
+    // The tokens of the directory are those of the logins above.
+    const data = join(ROOT, "lost");
+    cpSync(DATA, data, { recursive: true });
+    const objects = join(data, "objects");
+    const remove = (start: string) => {
+      for (const name of readdirSync(objects).filter((name) => name.startsWith(start)))
+        for (const file of readdirSync(join(objects, name))) rmSync(join(objects, name, file));
+    };
+    remove("System-");
+    const refused = "bring a backup back into an empty data directory";
+    for (const _ of ["first", "again"]) {
+      const program = runScript("serve", ["--listen=127.0.0.1:0", "--data", data, "--init", FILE], SECRETS);
+      expect([await program.exited, program.output()]).toEqual([1, expect.stringContaining(refused)]);
+    }
+    const server = await startServe(options(null, data));
+    try {
+      expect(server.output()).toContain("do not initialize it, bring a backup back");
+      const answer = await call(server, "PUT", "/v1/sys/init");
+      expect([answer.status, String(answer.body.errors)]).toEqual([400, expect.stringContaining(refused)]);
+    } finally {
+      await server.stop();
+    }
+    rmSync(join(data, "installation-id"));
+    const program = runScript("serve", ["--listen=127.0.0.1:0", "--data", data], SECRETS);
+    expect([await program.exited, program.output()]).toEqual([1, expect.stringContaining("installation-id is gone")]);
   });
 
   it("writes the root token that the file keeps into a new file, and nowhere else", async () => {

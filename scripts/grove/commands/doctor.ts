@@ -84,7 +84,12 @@ async function checkServer(client: GroveClient): Promise<Check> {
   const health = HEALTH.safeParse(answered.value.body);
   if (!health.success) return failing(name, title, "it does not speak this interface", "Is VAULT_ADDR right?");
   const { initialized, sealed, grove_version: version } = health.data;
-  if (!initialized) return failing(name, title, "not initialised", NOT_INITIALISED, "docs/self-hosting.md");
+  if (!initialized) {
+    const refused = await client.call("GET", "sys/auth");
+    return !refused.ok && refused.error.message.includes("do not initialize it")
+      ? failing(name, title, "its installation is lost", refused.error.message, "docs/runbook.md#restore")
+      : failing(name, title, "not initialised", NOT_INITIALISED, "docs/self-hosting.md");
+  }
   const lost = "docs/runbook.md#seal-key-lost-or-wrong";
   return sealed
     ? failing(name, title, "sealed", "The seal key is missing or another one.", lost)

@@ -26,7 +26,7 @@ describe("every setting of the Worker", () => {
     const known = readVariables();
     if (!known.ok) throw new Error(known.error);
     const variables = Object.fromEntries(settings.map((name) => [name, `value of ${name}`]));
-    const { CLIENT_ADDRESS_HEADER, CLUSTER, ONE_PROCESS, ONE_THREAD, ...rest } = variables;
+    const { CLIENT_ADDRESS_HEADER, CLUSTER, ONE_PROCESS, ONE_THREAD, STORED_TOKENS, ...rest } = variables;
     // The gateway in front decides where the address stands, and the program that is started what shares a process or a thread.
     expect(settingsFromEnvironment(known.value, variables)).toEqual(rest);
   });
@@ -39,7 +39,7 @@ describe("memory that the Worker shares with its objects", () => {
 
   it("is off on Cloudflare's network: no variable of wrangler.toml and no deployment turns it on", () => {
     for (const file of ["wrangler.toml", "scripts/deploy.ts"])
-      expect(read(file)).not.toMatch(/ONE_(PROCESS|THREAD)|CLUSTER/);
+      expect(read(file)).not.toMatch(/ONE_(PROCESS|THREAD)|CLUSTER|STORED_TOKENS/);
   });
 });
 

@@ -1,8 +1,5 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, expect, it } from "vitest";
-import { explainingFaults, lostInstallation } from "../../../scripts/serve/storage-faults.ts";
+import { expect, it } from "vitest";
+import { explainingFaults } from "../../../scripts/serve/storage-faults.ts";
 
 const FULL = "workerd/jsg/util.c++:320: error: e = workerd/util/sqlite.c++:1827: failed: disk is full: SQLITE_FULL";
 const MALFORMED = "warning: exception = jsg.Error: database disk image is malformed: SQLITE_CORRUPT_VTAB";
@@ -24,16 +21,4 @@ it("says once a minute what workerd's lines about the disk mean, and shows the f
   said.length = 0;
   follow(FULL);
   expect(said).toEqual([FULL, full]);
-});
-
-const objects = mkdtempSync(join(tmpdir(), "grove-objects-"));
-afterAll(() => rmSync(objects, { recursive: true }));
-
-it("finds tokens without an installation, which no initialization may be made of", () => {
-  mkdirSync(join(objects, "System-1"));
-  mkdirSync(join(objects, "TokenTree-1"));
-  writeFileSync(join(objects, "TokenTree-1", "metadata.sqlite"), "");
-  expect(lostInstallation(objects)).toBeUndefined();
-  writeFileSync(join(objects, "TokenTree-1", `${"0a".repeat(32)}.sqlite`), "");
-  expect(lostInstallation(objects)).toContain("do not initialize it, bring a backup back (docs/runbook.md, Restore)");
 });

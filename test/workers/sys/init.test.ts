@@ -48,6 +48,19 @@ describe("a new installation", () => {
     expect(String(answer.body.errors)).toContain("sys/init");
   });
 
+  it("says of stored tokens without keys that a backup must come back, and is not initialized", async () => {
+    const stored = { STORED_TOKENS: "true", GROVE_INIT_TOKEN: "the-secret" };
+    const answer = await callWith(stored, "GET", "auth/token/lookup-self", "x");
+    expect([answer.status, String(answer.body.errors)]).toEqual([503, expect.stringContaining("do not initialize it")]);
+    for (const path of ["sys/init", "sys/init/begin"]) {
+      const { status, body } = await callWith(stored, "PUT", path, "the-secret");
+      expect([status, String(body.errors)]).toEqual([400, expect.stringContaining("an empty data directory")]);
+    }
+    const root = { STORED_TOKENS: "true", GROVE_DEV_ROOT_TOKEN: "a-root-token-of-a-test" };
+    expect((await callWith(root, "GET", "auth/token/lookup-self", root.GROVE_DEV_ROOT_TOKEN)).status).toBe(503);
+    expect((await call("GET", "sys/init")).body).toEqual({ initialized: false });
+  });
+
   it("is left alone by the cron trigger", async () => {
     await worker.scheduled(createScheduledController(), bindings);
     expect(await tidyOf(bindings).status()).toMatchObject({ running: null, last: null });

@@ -554,6 +554,16 @@ describe("grove doctor", () => {
     expect(out).toHaveLength(3);
   });
 
+  it("says of a lost installation what the server says, and not to initialize it", async () => {
+    replies["GET /v1/sys/health"] = health({ initialized: false });
+    const lost = "tokens of an earlier installation are stored here: do not initialize it, bring a backup back";
+    replies["GET /v1/sys/auth"] = { status: 503, body: { errors: [lost] } };
+    expect(await grove("doctor")).toBe(1);
+    expect(out.join("\n")).toMatch(/^failing {2}Server {2}its installation is lost$/m);
+    expect(out.join(" ").replace(/\s+/g, " ")).toContain(lost);
+    expect(out.join("\n")).not.toContain("PUT /v1/sys/init");
+  });
+
   it("finds an address without TLS that is not of this machine", () => {
     const stateAt = (address: string) => checkAddress({ url: new URL(address) }).state;
     expect(stateAt("http://grove.example.com")).toBe("failing");
