@@ -10,6 +10,8 @@ const TIMEOUT_MS = 60_000;
 /** Most tries of a call that the server asks to repeat. */
 const MAX_TRIES = 5;
 const MAX_WAIT_SECONDS = 30;
+/** The user is told why a command waits for so long, or longer. */
+const NOTICE_SECONDS = 3;
 /** Statuses of a proxy in front of the server, or of a busy server. */
 const TEMPORARY: ReadonlySet<number> = new Set([502, 503, 504]);
 
@@ -19,6 +21,8 @@ interface Repeats {
   readonly repeats?: boolean;
   /** ms. */
   readonly wait?: (ms: number) => Promise<void>;
+  /** Gets a line about each longer wait; by default written to stderr. */
+  readonly say?: (line: string) => void;
   /** How requests get to the server; by default over the network to its address. */
   readonly send?: Send;
 }
@@ -69,20 +73,27 @@ export class GroveClient {
   readonly #token: string;
   readonly #repeats: boolean;
   readonly #wait: (ms: number) => Promise<void>;
+  readonly #say: (line: string) => void;
   readonly #send: Send;
 
   /** @param address origin, as in VAULT_ADDR. */
-  constructor(address: string, token: string, { repeats = false, wait = sleep, send }: Repeats = {}) {
+  constructor(address: string, token: string, { repeats = false, wait = sleep, say = toStderr, send }: Repeats = {}) {
     this.#address = address.replace(/\/+$/, "");
     this.#send = send ?? overNetwork(this.#address);
     this.#token = token;
     this.#repeats = repeats;
     this.#wait = wait;
+    this.#say = say;
   }
 
   /** The same server, asked with another token. */
   as(token: string): GroveClient {
-    return new GroveClient(this.#address, token, { repeats: this.#repeats, wait: this.#wait, send: this.#send });
+    return new GroveClient(this.#address, token, {
+      repeats: this.#repeats,
+      wait: this.#wait,
+      say: this.#say,
+      send: this.#send,
+    });
   }
 
   /** True without a token, as where VAULT_TOKEN is not set. */
@@ -129,7 +140,9 @@ export class GroveClient {
       const answered = await this.#once(method, path, body);
       const pause = this.#pauseAfter(answered, tried);
       if (pause !== null && tried < MAX_TRIES) {
-        await this.#wait(Math.min(pause, MAX_WAIT_SECONDS) * 1000);
+        const seconds = Math.min(pause, MAX_WAIT_SECONDS);
+        if (seconds >= NOTICE_SECONDS) this.#say(`waiting ${seconds} s: ${failureOf(answered)}`);
+        await this.#wait(seconds * 1000);
         continue;
       }
       if (!answered.ok) return answered;
@@ -150,6 +163,8 @@ export class GroveClient {
     if (!answered.ok) return backOff;
     const { status, retryAfter } = answered.value;
     if (status < 400) return null;
+    // The server says that nothing changes soon, as with a damaged database.
+    if (status === 503 && retryAfter !== null && retryAfter > MAX_WAIT_SECONDS) return null;
     return retryAfter ?? (TEMPORARY.has(status) ? backOff : null);
   }
 
@@ -168,6 +183,14 @@ export class GroveClient {
       return err({ status: null, message: `no answer from ${this.#address}: ${why}` });
     }
   }
+}
+
+function toStderr(line: string): void {
+  process.stderr.write(`${line}\n`);
+}
+
+function failureOf(answered: Result<Answer, CallFailure>): string {
+  return answered.ok ? messageOf(answered.value.body, answered.value.status) : answered.error.message;
 }
 
 function overNetwork(address: string): Send {

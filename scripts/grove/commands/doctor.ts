@@ -122,7 +122,9 @@ async function checkToken(client: GroveClient): Promise<Check> {
   const [name, title] = ["token", "This token"];
   if (client.isAnonymous) return failing(name, title, "VAULT_TOKEN is not set", "Set it to a token of this server.");
   const self = await client.get("auth/token/lookup-self", SELF);
-  if (!self.ok) return failing(name, title, `VAULT_TOKEN is refused: ${self.error.message}`, "Log in again.");
+  if (!self.ok && self.error.status === 403)
+    return failing(name, title, `VAULT_TOKEN is refused: ${self.error.message}`, "Log in again.");
+  if (!self.ok) return failing(name, title, self.error.message, "See the server's log.", "docs/runbook.md");
   const { policies, expire_time: end } = self.value;
   const seen = `policies ${policies.join(",")}, ${end ? `ends ${shortTime(end)}` : "never ends"}`;
   return policies.includes("root")

@@ -564,6 +564,19 @@ describe("grove doctor", () => {
     expect(out.join("\n")).not.toContain("PUT /v1/sys/init");
   });
 
+  it("says that a token is refused only when it is", async () => {
+    replies["GET /v1/auth/token/lookup-self"] = {
+      status: 503,
+      headers: { "Retry-After": "60" },
+      body: { errors: ["damaged"] },
+    };
+    await grove("doctor");
+    expect(out.join("\n")).toMatch(/^failing {4}This token {4}damaged$/m);
+    replies["GET /v1/auth/token/lookup-self"] = { status: 403, body: { errors: ["permission denied"] } };
+    await grove("doctor");
+    expect(out.join("\n")).toMatch(/^failing {4}This token {4}VAULT_TOKEN is refused: permission denied$/m);
+  });
+
   it("finds an address without TLS that is not of this machine", () => {
     const stateAt = (address: string) => checkAddress({ url: new URL(address) }).state;
     expect(stateAt("http://grove.example.com")).toBe("failing");

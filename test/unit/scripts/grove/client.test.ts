@@ -1,0 +1,45 @@
+import { describe, expect, it } from "vitest";
+import { GroveClient } from "../../../../scripts/grove/client.ts";
+
+/** Answers with each of `answers` in turn. Returns what a command sees: the answer, its waits (ms) and the lines said. */
+async function called(...answers: readonly { status: number; retryAfter: string | null; text: string }[]) {
+  const waits: number[] = [];
+  const lines: string[] = [];
+  let sent = 0;
+  const client = new GroveClient("http://127.0.0.1:8200", "s.token", {
+    wait: async (ms) => void waits.push(ms),
+    say: (line) => void lines.push(line),
+    send: async () => answers[Math.min(sent++, answers.length - 1)] ?? { status: 500, retryAfter: null, text: "" },
+  });
+  const answer = await client.call("GET", "sys/tokens");
+  return { answer, waits, lines, sent };
+}
+
+const refusal = (status: number, retryAfter: string, message: string) => ({
+  status,
+  retryAfter,
+  text: JSON.stringify({ errors: [message] }),
+});
+const DONE = { status: 200, retryAfter: null, text: "{}" };
+
+describe("a call that is to be repeated", () => {
+  it("says why it waits, when that is long", async () => {
+    const { answer, waits, lines } = await called(
+      refusal(503, "1", "busy"),
+      refusal(429, "20", "rate limit quota exceeded"),
+      refusal(429, "90", "rate limit quota exceeded"),
+      DONE,
+    );
+    expect([answer.ok, waits]).toEqual([true, [1000, 20_000, 30_000]]);
+    expect(lines).toEqual(["waiting 20 s: rate limit quota exceeded", "waiting 30 s: rate limit quota exceeded"]);
+  });
+
+  it("is not sent again when nothing changes soon, as with a damaged database", async () => {
+    const { answer, waits, sent } = await called(refusal(503, "60", "a database of the service is damaged"), DONE);
+    expect(answer).toMatchObject({
+      ok: false,
+      error: { status: 503, message: "a database of the service is damaged" },
+    });
+    expect([waits, sent]).toEqual([[], 1]);
+  });
+});
