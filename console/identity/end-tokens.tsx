@@ -1,5 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import type { Entity } from "../../client/answers.d.ts";
+import { entityName } from "../entity-names.ts";
 import { pathOf } from "../href.ts";
 import { needsOf } from "../needed-capabilities.ts";
 import { ConfirmButton } from "../records/confirm.tsx";
@@ -28,7 +29,10 @@ interface EndTokensProps {
 }
 
 /** Ends all tokens of an entity, after showing how many they are. */
-export function EndTokens({ entity: { id, name, disabled }, onEnded }: EndTokensProps) {
+export function EndTokens({ entity: record, onEnded }: EndTokensProps) {
+  const { id, disabled } = record;
+  // The name that the page and the list show: a generated one is not for typing.
+  const name = entityName(record);
   const { api, self } = useSession();
   const [counted, setCounted] = useState<EndOfTokens>(NOTHING);
   const [disables, setDisables] = useState(false);

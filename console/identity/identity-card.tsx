@@ -53,14 +53,14 @@ export function IdentityCard<T extends Named>(props: IdentityCardProps<T>) {
           <span class="break">
             {title} {called || name}
             {called !== "" && <span class="muted"> · {name}</span>}
-            {known !== "" && known !== called && <span class="muted"> · {known}</span>}
+            {known !== "" && <span class="muted"> · {known}</span>}
           </span>
         }
         beside={
           found && (
             <div class="row">
               {actions?.(found, record.reload)}
-              <DeleteButton path={path} name={found.name} title={`Delete ${found.name}`} onDone={onDeleted}>
+              <DeleteButton path={path} name={called || name} title={`Delete ${called || name}`} onDone={onDeleted}>
                 <p>{deletion}</p>
               </DeleteButton>
             </div>

@@ -1,4 +1,5 @@
 import type { Entity } from "../../client/answers.d.ts";
+import { entityName } from "../entity-names.ts";
 import type { FieldGroup } from "../records/field.ts";
 
 export type Alias = Entity["aliases"][number];
@@ -6,9 +7,10 @@ export type Alias = Entity["aliases"][number];
 /** Most names of aliases in a title. */
 const NAMED = 3;
 
-/** The names of an entity's aliases. Its own name means nothing to people when a login generated it. */
-export function aliasNames({ name, aliases }: Pick<Entity, "name" | "aliases">): string {
-  const others = [...new Set(aliases.map((alias) => alias.name))].filter((alias) => alias !== name);
+/** The names of an entity's aliases, besides the name that it is shown by. */
+export function aliasNames(entity: Pick<Entity, "name" | "aliases">): string {
+  const shown = entityName(entity);
+  const others = [...new Set(entity.aliases.map((alias) => alias.name))].filter((alias) => alias !== shown);
   return [...others.slice(0, NAMED), ...(others.length > NAMED ? ["…"] : [])].join(", ");
 }
 

@@ -3,7 +3,7 @@ import type { TokenDetail } from "../../client/answers.d.ts";
 import { count, counted } from "../format.ts";
 import { href } from "../href.ts";
 import { Confirm } from "../records/confirm.tsx";
-import { typedMistake } from "../records/typed-confirmation.ts";
+import { typedNumberMistake } from "../records/typed-confirmation.ts";
 import type { Problem } from "../result.ts";
 import { go } from "../router.ts";
 import { useSession } from "../session.ts";
@@ -119,7 +119,7 @@ export function RevokeMany({ selection, text, onClose }: RevokeManyProps) {
         {preview && preview.total > 0 && (
           <Field
             label={`Type ${preview.total} to confirm`}
-            wrong={tried ? typedMistake(String(preview.total), typed, "the number of all tokens that end") : ""}
+            wrong={tried ? typedNumberMistake(preview.total, typed, "the number of all tokens that end") : ""}
           >
             <TextInput value={typed} onText={setTyped} inputMode="numeric" autofocus />
           </Field>

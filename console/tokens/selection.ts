@@ -1,5 +1,6 @@
 import type { EndedToken, Token, TokenDetail } from "../../client/answers.d.ts";
 import { count, counted } from "../format.ts";
+import { isNumberAsShown } from "../records/typed-confirmation.ts";
 
 /** Most accessors in one request. */
 export const MOST_NAMED = 900;
@@ -16,11 +17,11 @@ export function refusalOf({ accessors }: Selection): string {
 export type Amount = TokenDetail["descendants"];
 
 /**
- * True when the typed text confirms a bulk revocation: it must be the exact number of tokens. False for 0, and for an
- * inexact number.
+ * True when the typed text confirms a bulk revocation: it must be the exact number of tokens, with the
+ * separators of the page or without. False for 0, and for an inexact number.
  */
 export function isConfirmed({ count, more }: Amount, typed: string): boolean {
-  return count > 0 && !more && typed === String(count);
+  return count > 0 && !more && isNumberAsShown(count, typed);
 }
 
 /** The first metadata pairs, which distinguish tokens of the same name; "" without any. */

@@ -411,8 +411,8 @@ describe.skipIf(executable === undefined)("an incident in the console", () => {
       .locator("xpath=following-sibling::dd[1]")
       .getByText(/^2 (?!.*-.*-)/)
       .waitFor();
-    const label = await dialog.getByText(/^Type .* to confirm$/).textContent();
-    await dialog.getByRole("textbox").fill(/^Type (.*) to confirm$/.exec(label ?? "")?.[1] ?? "");
+    await dialog.getByRole("heading", { name: "End the tokens of second@acme.example" }).waitFor();
+    await dialog.getByLabel("Type second@acme.example to confirm").fill("second@acme.example");
     const answered = Promise.withResolvers<void>();
     await page.route("**/not-before", (route) => answered.promise.then(() => route.continue()), { times: 1 });
     await dialog.getByRole("button", { name: "End them" }).click();

@@ -289,11 +289,12 @@ it("a form warns of policies that there are not, where they are known, and not o
   expect(unknownPoliciesText({ ...field, name: "allowed_policies_glob" }, "wbe*", known)).toBe("");
 });
 
-it("an entity is named by how its methods know it, beside the name that a login made for it", () => {
+it("an entity has the names by which its methods know it, besides the one that it is shown by, once each", () => {
   const named = (...names: readonly string[]) =>
     aliasNames({ name: "entity_1", aliases: names.map((name) => ({ name })) as unknown as Entity["aliases"] });
   expect(named()).toBe("");
-  expect(named("alice@acme.example", "alice@acme.example", "alice")).toBe("alice@acme.example, alice");
-  expect(named("a", "b", "c", "d")).toBe("a, b, c, …");
+  expect(named("alice@acme.example", "alice@acme.example", "alice")).toBe("alice");
+  expect(named("ada")).toBe("");
+  expect(named("a", "b", "c", "d", "e")).toBe("b, c, d, …");
   expect(named("entity_1")).toBe("");
 });

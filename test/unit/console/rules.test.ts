@@ -4,6 +4,7 @@ import type { RevocationJob } from "../../../client/answers.d.ts";
 import { compact, duration, localTime, queryTime, relative } from "../../../console/format.ts";
 import { queryOf } from "../../../console/href.ts";
 import { offsetOf, placeIn } from "../../../console/policies/policy-endpoint.ts";
+import { typedNumberMistake } from "../../../console/records/typed-confirmation.ts";
 import {
   filterBody,
   filterOf,
@@ -109,6 +110,13 @@ describe("the confirmation of a bulk revocation", () => {
     for (const typed of ["", "1", "120", "12 ", "012"]) {
       expect(isConfirmed({ count: 12, more: false }, typed)).toBe(false);
     }
+    for (const typed of ["1080", "1,080"]) {
+      expect(isConfirmed({ count: 1080, more: false }, typed)).toBe(true);
+      expect(typedNumberMistake(1080, typed, "the number")).toBe("");
+    }
+    for (const typed of ["1,08", "10,80", "1,0800"])
+      expect(isConfirmed({ count: 1080, more: false }, typed)).toBe(false);
+    expect(typedNumberMistake(1080, "108", "the number")).toBe("Not 1080, the number: nothing was sent.");
     expect(isConfirmed({ count: 12, more: true }, "12")).toBe(false);
     expect(isConfirmed({ count: 0, more: false }, "0")).toBe(false);
   });
