@@ -12,6 +12,26 @@ const PART = /^[0-9a-f]{8}(?:-[0-9a-f-]{0,26})?$/i;
 /** True for a text that may be the beginning of a request's id. */
 export const isPartOfId = (text: string): boolean => PART.test(text);
 
+const SHORT = /^[0-9a-f]{4,7}$/i;
+
+/** True for a text that may be the beginning of a request's id, and is too short to find it. */
+export const isShortPart = (text: string): boolean => SHORT.test(text);
+
+export const SHORT_TEXT = "Of a request id type at least its first 8 characters.";
+
+/** The id in a text such as `request a4911dd8`, as logs and pages write it; other texts as they are. */
+export function idIn(text: string): string {
+  const [, id = ""] = /^request(?:[ _-]?id)?:?\s+(\S+)$/i.exec(text) ?? [];
+  return isRequestId(id) || isPartOfId(id) || isShortPart(id) ? id : text;
+}
+
+/** What the text of the field of the audit log was looked for as; "" when all events are shown. */
+export function lookedForText(address: string, path: string): string {
+  if (address !== "") return "Looked for as the address of a client.";
+  if (path === "") return "";
+  return `Looked for as the beginning of a path.${isShortPart(path) ? ` ${SHORT_TEXT}` : ""}`;
+}
+
 /** Events that are searched for the beginning of an id, since the store finds events only by the hash of a whole id. */
 export const LOOKED_THROUGH = 1_000;
 

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { requestsBeginning } from "../audit/read-events.ts";
-import { beginningText, isAddress, isPartOfId, isRequestId } from "../audit/request-id.ts";
+import { beginningText, idIn, isAddress, isPartOfId, isRequestId, lookedForText } from "../audit/request-id.ts";
 import { Timeline } from "../audit/timeline.tsx";
 import { href } from "../href.ts";
 import { go } from "../router.ts";
@@ -19,7 +19,7 @@ export function AuditPage({ query }: { readonly query: URLSearchParams }) {
   const address = query.get("address") ?? "";
   const path = query.get("path") ?? "";
   const [typed, setTyped] = useState(address || path);
-  const text = typed.trim();
+  const text = idIn(typed.trim());
   const isToken = hasToken(text);
   const [tried, attempt] = useTried();
   const session = useSession();
@@ -54,7 +54,11 @@ export function AuditPage({ query }: { readonly query: URLSearchParams }) {
       />
       <div class="stack">
         <form class="find-events" aria-label="Find events" onSubmit={submit}>
-          <Field label="Request id, address or path" wrong={isToken ? TOKEN_TYPED : refusal || (tried ? missing : "")}>
+          <Field
+            label="Request id, address or path"
+            hint={text === (address || path) ? lookedForText(address, path) : ""}
+            wrong={isToken ? TOKEN_TYPED : refusal || (tried ? missing : "")}
+          >
             <TextInput value={typed} onText={type} placeholder="The id that a refused client was given" />
           </Field>
           <button type="submit" class="button primary">

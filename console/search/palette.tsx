@@ -1,9 +1,10 @@
 import { useEffect, useId, useRef, useState } from "preact/hooks";
-import { counted } from "../format.ts";
+import { idIn } from "../audit/request-id.ts";
 import { go } from "../router.ts";
 import { tokenIn } from "../secret-detection.ts";
 import { Icon } from "../ui/index.ts";
-import { type Found, KINDS, type Kind, SHOWN_OF_KIND } from "./search-result.ts";
+import { foundText } from "./found-text.ts";
+import { type Found, KINDS } from "./search-result.ts";
 import { useSearch } from "./use-search.ts";
 
 /** A search for everything that has a page. The arrow keys select a result, Enter opens it. */
@@ -13,7 +14,7 @@ function Palette({ onClose }: { readonly onClose: () => void }) {
   const [isPasted, setIsPasted] = useState(false);
   const [chosen, setChosen] = useState(0);
   const id = useId();
-  const text = tokenIn(typed.trim());
+  const text = idIn(tokenIn(typed.trim()));
   const { found, note, busy } = useSearch(text, isPasted);
   const results = KINDS.flatMap((kind) => found.filter((one) => one.kind === kind));
   const at = Math.min(chosen, results.length - 1);
@@ -106,37 +107,12 @@ function Palette({ onClose }: { readonly onClose: () => void }) {
           ))}
         </div>
         <p class="palette-foot small muted" aria-live="polite">
-          {busy ? "Searching…" : note || foundText(found)}
+          {busy ? "Searching…" : note || foundText(found, text)}
         </p>
       </div>
     </dialog>
   );
 }
-
-/** `1 entity, the first 6 tokens`: numbers of results by kind. */
-function foundText(found: readonly Found[]): string {
-  if (found.length === 0) return "Nothing is known by this.";
-  return KINDS.flatMap((kind) => {
-    if (kind === "Lists") return [];
-    const of = found.filter((one) => one.kind === kind).length;
-    const first = of === SHOWN_OF_KIND ? "the first " : "";
-    return of === 0 ? [] : [`${first}${counted(of, ...NOUNS[kind])}`];
-  }).join(", ");
-}
-
-const NOUNS: Readonly<Record<Kind, readonly [one: string, many: string]>> = {
-  Requests: ["request", "requests"],
-  Receipts: ["receipt", "receipts"],
-  Tokens: ["token", "tokens"],
-  Leases: ["lease", "leases"],
-  Entities: ["entity", "entities"],
-  Roles: ["role", "roles"],
-  Policies: ["policy", "policies"],
-  "Auth methods": ["auth method", "auth methods"],
-  Teams: ["team or organization", "teams and organizations"],
-  Pages: ["page", "pages"],
-  Lists: ["list", "lists"],
-};
 
 const COMBOBOX = {
   type: "search",

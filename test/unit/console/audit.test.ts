@@ -13,7 +13,15 @@ import {
   tokenOfHash,
 } from "../../../console/audit/event-kind.ts";
 import { isLogin, whyOf } from "../../../console/audit/explain-request.ts";
-import { beginningText, isAddress, isPartOfId, isRequestId } from "../../../console/audit/request-id.ts";
+import {
+  beginningText,
+  idIn,
+  isAddress,
+  isPartOfId,
+  isRequestId,
+  isShortPart,
+  lookedForText,
+} from "../../../console/audit/request-id.ts";
 import { meantText, revocationOf, revocationText } from "../../../console/audit/revocation-event.ts";
 import { type BelowToken, inOrder } from "../../../console/audit/tree-order.ts";
 
@@ -184,6 +192,26 @@ it("a text may be the beginning of a request's id, and what is said of it counts
   expect(beginningText(3)).toBe("3 requests of the last 1,000 events begin so: type more of the id");
   const others = ["a4911dd", "a4911dd8-5a0f-4bc2-8e4f-7a32f20cc2c8", "auth/token", "a4911dd8x", "192.0.2.7"];
   expect(others.filter(isPartOfId)).toEqual([]);
+});
+
+it("a text too short for a request's id is told how much of it is needed, and what it was looked for as", () => {
+  const others = ["a49", "a4911dd8", "web1", "auth"];
+  expect(["a491", "a4911dd"].every(isShortPart)).toBe(true);
+  expect(others.filter(isShortPart)).toEqual([]);
+  expect(lookedForText("", "a4911d")).toMatch(
+    /^Looked for as the beginning of a path\. Of a request id .* 8 characters/,
+  );
+  expect(lookedForText("", "auth/")).toBe("Looked for as the beginning of a path.");
+  expect(lookedForText("192.0.2.7", "")).toBe("Looked for as the address of a client.");
+  expect(lookedForText("", "")).toBe("");
+});
+
+it("an id is found behind the word that pages and logs write before it", () => {
+  const whole = "a4911dd8-5a0f-4bc2-8e4f-7a32f20cc2c8";
+  const texts = [`request ${whole}`, `Request ${whole}`, `request_id: ${whole}`, `request id ${whole}`, whole];
+  expect(texts.map(idIn)).toEqual(Array(texts.length).fill(whole));
+  expect(["request a4911dd8", "request a491"].map(idIn)).toEqual(["a4911dd8", "a491"]);
+  for (const text of ["request web", "requests", "auth/token/"]) expect(idIn(text)).toBe(text);
 });
 
 it.each([

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { FoundText } from "../../../client/answers.d.ts";
 import { addressedValues } from "../../../console/href.ts";
+import { foundText } from "../../../console/search/found-text.ts";
 import { bestOf, type Found, matching, SHOWN_OF_KIND } from "../../../console/search/search-result.ts";
 import { credentialText, foundToken, isTokenInSearch, itselfOf, listsOf } from "../../../console/search/text-result.ts";
 import { hasToken, isSecretLike, looksChosen, mayBeToken, tokenIn } from "../../../console/secret-detection.ts";
@@ -209,6 +210,12 @@ describe("the search of the console", () => {
       "repayments",
       "ledger",
     ]);
+  });
+
+  it("counts what it found by kind, and says of the short beginning of a request's id how much is needed", () => {
+    expect(foundText([found("Policies", "a"), found("Entities", "b")], "a491")).toBe("1 entity, 1 policy");
+    expect(foundText([], "a491")).toMatch(/^Nothing is known by this\. Of a request id .* first 8 characters\.$/);
+    expect(foundText([], "nothing")).toBe("Nothing is known by this.");
   });
 
   it("shows a bounded number of each kind, in one order", () => {

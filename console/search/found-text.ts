@@ -1,0 +1,28 @@
+import { isShortPart, SHORT_TEXT } from "../audit/request-id.ts";
+import { counted } from "../format.ts";
+import { type Found, KINDS, type Kind, SHOWN_OF_KIND } from "./search-result.ts";
+
+/** `1 entity, the first 6 tokens`: numbers of results by kind; without any, that nothing is known by the text. */
+export function foundText(found: readonly Found[], text: string): string {
+  if (found.length === 0) return `Nothing is known by this.${isShortPart(text) ? ` ${SHORT_TEXT}` : ""}`;
+  return KINDS.flatMap((kind) => {
+    if (kind === "Lists") return [];
+    const of = found.filter((one) => one.kind === kind).length;
+    const first = of === SHOWN_OF_KIND ? "the first " : "";
+    return of === 0 ? [] : [`${first}${counted(of, ...NOUNS[kind])}`];
+  }).join(", ");
+}
+
+const NOUNS: Readonly<Record<Kind, readonly [one: string, many: string]>> = {
+  Requests: ["request", "requests"],
+  Receipts: ["receipt", "receipts"],
+  Tokens: ["token", "tokens"],
+  Leases: ["lease", "leases"],
+  Entities: ["entity", "entities"],
+  Roles: ["role", "roles"],
+  Policies: ["policy", "policies"],
+  "Auth methods": ["auth method", "auth methods"],
+  Teams: ["team or organization", "teams and organizations"],
+  Pages: ["page", "pages"],
+  Lists: ["list", "lists"],
+};
