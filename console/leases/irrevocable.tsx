@@ -20,7 +20,7 @@ export function IrrevocableCard() {
     <Card of={leases} title="Irrevocable leases" body>
       {leases.value &&
         (found.length === 0 ? (
-          <p class="good">None: every ended lease was taken back by its target, or is on its way.</p>
+          <p>None has been given up. A lease whose target refuses is tried again for some minutes before it is here.</p>
         ) : (
           <>
             <p class="bad">{number}: the targets did not accept the revocation, and their secrets can still be used.</p>

@@ -1,4 +1,5 @@
 import { afterEach, beforeAll, beforeEach, expect, it, vi } from "vitest";
+import { countRetriedLeases } from "../../../src/api/sys/health/failing-leases.ts";
 import { revocationsOf } from "../../../src/listing/inventory/revocation-jobs.ts";
 import { leaseFor, leaseRows, runAlarm } from "../../support/leases.ts";
 import { bindings, call, createToken, dataOf, initialized } from "../../support/service.ts";
@@ -112,6 +113,13 @@ it("a lease whose revocation was tried before is one of those that are to end, s
     state: "attention",
     seen: expect.stringMatching(/^2 of tokens that ended/),
   });
+  // Tokens that ended later do not hide it, and it does not say that none fails of what it did not look at.
+  vi.setSystemTime(Date.now() + 1);
+  const later = await createToken(root, { no_parent: true, policies: ["default"] });
+  await post("sys/tokens/revoke", { accessors: [later.accessor], dry_run: false, expected_count: 1 });
+  const look = (pages: number) => countRetriedLeases(bindings, Date.now(), { pages, page: 1 });
+  await expect.poll(() => look(1)).toEqual({ retried: 0, looked: 1, more: true });
+  expect(await look(10)).toMatchObject({ retried: 2 });
   const { numbers, unrevoked_leases: left } = await receipt();
   expect(numbers).toMatchObject({ leases: { count: 2, more: false } });
   expect(left.waiting + left.failing).toBe(2);

@@ -98,8 +98,8 @@ const CHECKS: readonly Check[] = [
     "leases",
     "Leases",
     async ({ context: { env, now } }) => {
-      const [irrevocable, retried] = await Promise.all([countIrrevocable(env), countRetriedLeases(env, now)]);
-      return judgeLeases(sumOfValues(irrevocable), retried);
+      const [irrevocable, lately] = await Promise.all([countIrrevocable(env), countRetriedLeases(env, now)]);
+      return judgeLeases(sumOfValues(irrevocable), lately);
     },
   ],
   [

@@ -1,23 +1,51 @@
 import type { Ms } from "../../../base/clock.ts";
 import { MAX_NAMED_TOKENS } from "../../../base/limits.ts";
 import type { Env } from "../../../env.ts";
-import { ALL_ENDED, pageOfEnded } from "../../../listing/inventory/queries.ts";
-import { decodeStoredId } from "../../../token/ids.ts";
+import type { OrderPosition } from "../../../listing/inventory/page-cursor.ts";
+import { ALL_ENDED, pageOfEnded, treesWithLeases } from "../../../listing/inventory/queries.ts";
+import { type AccessorCredential, decodeStoredId } from "../../../token/ids.ts";
 import { unrevokedLeases } from "../tokens/unrevoked-leases.ts";
 
 /** The attempts to revoke a lease take five to eight minutes. Earlier revocations have succeeded or were given up. */
 const RECENT_MS: Ms = 15 * 60_000;
 
+/** How much one check reads: pages of ended tokens, and tokens a page. */
+const BOUNDS = { pages: 10, page: MAX_NAMED_TOKENS };
+
+export interface RetriedLeases {
+  /** Leases whose targets have refused an attempt, and which are tried again. */
+  readonly retried: number;
+  /** Lately ended tokens that were looked at. */
+  readonly looked: number;
+  /** True when more tokens ended, or a tree has more leases, than were looked at: more leases may fail. */
+  readonly more: boolean;
+}
+
 /**
  * Counts the leases of lately ended tokens whose targets have refused an attempt, and which are tried again. Bounded: it
- * looks at the last `MAX_NAMED_TOKENS` tokens, asks only trees that still have leases, and counts as many as one answer
- * shows.
+ * reads the last tokens that ended, by `bounds`, asks the trees of at most one page of those that still have leases, and
+ * counts as many as one answer shows.
  */
-export async function countRetriedLeases(env: Env, now: Ms): Promise<number> {
+export async function countRetriedLeases(env: Env, now: Ms, bounds = BOUNDS): Promise<RetriedLeases> {
   const filter = { ...ALL_ENDED, from: now - RECENT_MS };
-  const { tokens } = await pageOfEnded(env, { filter, after: null, limit: MAX_NAMED_TOKENS });
-  const places = tokens.flatMap(({ token }) => decodeStoredId(token.accessor) ?? []);
-  if (places.length === 0) return 0;
-  const { failures } = await unrevokedLeases(env, places);
-  return failures.filter(({ nextAttemptAt }) => nextAttemptAt !== null).length;
+  const leased: AccessorCredential[] = [];
+  let looked = 0;
+  let after: OrderPosition | null = null;
+  let isFull = false;
+  for (let pages = 0; pages < bounds.pages && !isFull; pages++) {
+    const { tokens, next } = await pageOfEnded(env, { filter, after, limit: bounds.page });
+    const places = tokens.flatMap(({ token }) => decodeStoredId(token.accessor) ?? []);
+    const trees = await treesWithLeases(env, [...new Set(places.map(({ treeId }) => treeId))]);
+    const found = places.filter(({ treeId }) => trees.has(treeId));
+    isFull = leased.length + found.length > bounds.page;
+    if (!isFull || pages === 0) {
+      leased.push(...found);
+      looked += tokens.length;
+      after = next;
+    }
+    if (after === null) break;
+  }
+  const { failures, more } = await unrevokedLeases(env, leased);
+  const retried = failures.filter(({ nextAttemptAt }) => nextAttemptAt !== null).length;
+  return { retried, looked, more: more || isFull || after !== null };
 }

@@ -2,6 +2,7 @@ import type { Ms, Seconds } from "../../../base/clock.ts";
 import { MAX_KEY_TERMS } from "../../../system/key-rotation.ts";
 import type { HistorySlot, SeenNode } from "../../../tidy/metrics-history.ts";
 import type { PutBack } from "../../../tidy/system-rollback.ts";
+import type { RetriedLeases } from "./failing-leases.ts";
 
 /** `attention`: somebody should look; `failing`: somebody has to act; `unknown`: it can't be seen from here. */
 export type HealthState = "ok" | "attention" | "failing" | "unknown";
@@ -206,23 +207,36 @@ export function judgeQuotas(day: readonly HistorySlot[], healthIsExempt: boolean
   return good(seen);
 }
 
-/** @param retried leases of lately ended tokens whose targets refused an attempt, and which are tried again. */
-export function judgeLeases(irrevocable: number, retried: number): Finding {
-  const waiting = `${retried} of tokens that ended are not accepted by their targets, and tried again`;
-  if (irrevocable === 0 && retried === 0)
-    return good("none is irrevocable, and none of tokens that ended lately fails");
-  if (irrevocable === 0) {
+/**
+ * @param irrevocable leases that were given up.
+ * @param lately leases of lately ended tokens whose targets refused an attempt, as far as the tokens were looked at.
+ */
+export function judgeLeases(irrevocable: number, { retried, looked, more }: RetriedLeases): Finding {
+  const link = "docs/leases.md#notifications";
+  const number = more ? `at least ${retried}` : `${retried}`;
+  const waiting = `${number} of tokens that ended are not accepted by their targets, and tried again`;
+  if (irrevocable > 0) {
+    return failing(
+      `${irrevocable} can't be revoked: their secrets can still be used${retried > 0 ? `; ${waiting}` : ""}`,
+      "Health in the console shows the error of each and tries it again; or: bao read sys/leases type=irrevocable.",
+      link,
+    );
+  }
+  if (retried > 0) {
     return attention(
       `${waiting}: their secrets can still be used`,
       "The receipt of the revocation shows the error of each: see whether its target answers.",
-      "docs/leases.md#notifications",
+      link,
     );
   }
-  return failing(
-    `${irrevocable} can't be revoked: their secrets can still be used${retried > 0 ? `; ${waiting}` : ""}`,
-    "Health in the console shows the error of each and tries it again; or: bao read sys/leases type=irrevocable.",
-    "docs/leases.md#notifications",
-  );
+  if (more) {
+    return unknown(
+      `none is irrevocable; ${looked} of the tokens that ended lately were looked at; more ended, or have more leases`,
+      "The receipt of a revocation checks the leases of all its tokens.",
+      link,
+    );
+  }
+  return good("none is irrevocable, and none of tokens that ended lately fails");
 }
 
 interface TidyFacts {
