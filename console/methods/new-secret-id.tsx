@@ -4,6 +4,7 @@ import { duration } from "../format.ts";
 import { needsOf } from "../needed-capabilities.ts";
 import type { RecordValue } from "../records/field.ts";
 import { RecordForm } from "../records/record-form.tsx";
+import { unwrapCommands } from "../records/request-commands.ts";
 import { AllowedButton, Copy, Dialog, SecretDialog } from "../ui/index.ts";
 import { newSecretIdForm, newSecretIdRequest } from "./secret-id.ts";
 
@@ -67,7 +68,7 @@ function Shown({ made, onClose }: { readonly made: Envelope<MadeSecretId | null>
       {wrapped && (
         <>
           <p class="muted">It works once, within {duration(wrapped.ttl)}. To unwrap it:</p>
-          <Copy value={`VAULT_TOKEN=${wrapped.token} bao unwrap -field=secret_id`} label="Command" />
+          <Copy value={unwrapCommands(window.location.origin, wrapped.token, "secret_id")} label="Commands" />
         </>
       )}
       <p class="muted">The accessor is not a secret. It identifies the secret-id in the list.</p>

@@ -3,6 +3,7 @@ import type { Envelope } from "../api.ts";
 import { duration } from "../format.ts";
 import { href, pathOf } from "../href.ts";
 import { RecordForm } from "../records/record-form.tsx";
+import { unwrapCommands } from "../records/request-commands.ts";
 import { done } from "../result.ts";
 import { useSession } from "../session.ts";
 import { Policies } from "../tokens/links.tsx";
@@ -64,12 +65,12 @@ function MadeToken({ made, onAnother }: { readonly made: Envelope<unknown>; read
         {wrapped && (
           <div class="field">
             <span class="label">To unwrap it</span>
-            <Copy value={`bao unwrap ${wrapped.token}`} label="Command" />
+            <Copy value={unwrapCommands(window.location.origin, wrapped.token)} label="Commands" />
           </div>
         )}
         {wrapped && (
           <p class="muted">
-            It works once, within {duration(wrapped.ttl)}. Whoever gets it runs this command, or pastes it at the
+            It works once, within {duration(wrapped.ttl)}. Whoever gets it runs these commands, or pastes it at the
             sign-in of this console, as a wrapping token, and is signed in with the token inside.
           </p>
         )}

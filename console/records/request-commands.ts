@@ -48,6 +48,10 @@ const END = "EOF";
 export const shellWord = (text: string): string =>
   /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 
+/** The commands that unwrap what a wrapping token has: the whole answer, or one field of it. */
+export const unwrapCommands = (address: string, wrapping: string, field = ""): string =>
+  `export VAULT_ADDR=${shellWord(address)}\nVAULT_TOKEN=${shellWord(wrapping)} bao unwrap${field === "" ? "" : ` -field=${field}`}\n`;
+
 const documentOf = (body: unknown): string => `<<'${END}'\n${JSON.stringify(body, null, 2)}\n${END}\n`;
 
 /** The request as a command of `bao` (or `vault`); null when there is none. The body is a here-document. */

@@ -3,7 +3,13 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { PARTS } from "../../../console/methods/parts-by-type.ts";
 import { copiedValues, draftOf, type Field, suggestedDraft } from "../../../console/records/field.ts";
-import { baoCommand, curlCommand, recordOf, terraformText } from "../../../console/records/request-commands.ts";
+import {
+  baoCommand,
+  curlCommand,
+  recordOf,
+  terraformText,
+  unwrapCommands,
+} from "../../../console/records/request-commands.ts";
 import { aliasesOf, newTokenForm, newTokenRequest, TERRAFORM_TOKEN } from "../../../console/tokens/new-token-form.ts";
 
 /** What `bao` and `curl` get of commands that a shell of this machine runs: their arguments, and the body. */
@@ -40,6 +46,14 @@ const text = fc.oneof(
 const name = text.filter((one) => one !== "" && !one.includes("\0") && !one.includes("/"));
 
 describe("a form as a command", () => {
+  it("unwraps at the address of the server, with the wrapping token out of the arguments", () => {
+    const show = 'bao() { echo "$VAULT_ADDR $VAULT_TOKEN $*"; }\n';
+    const outputs = ["", "secret_id"].map((field) =>
+      execFileSync("bash", ["-c", show + unwrapCommands("https://grove.test", "s.w", field)], { encoding: "utf8" }),
+    );
+    expect(outputs).toEqual(["https://grove.test s.w unwrap\n", "https://grove.test s.w unwrap -field=secret_id\n"]);
+  });
+
   it("makes a token by its role or without a parent, wrapped when that is asked", () => {
     const values = { role_name: "a b", policies: ["web"], ttl: "1h", "X-Vault-Wrap-TTL": "5m" };
     const request = newTokenRequest(values);
