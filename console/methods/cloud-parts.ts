@@ -99,6 +99,7 @@ export function cloudParts(type: "cloud" | "aws"): readonly Part[] {
       title: "Login check",
       path: "explain/login",
       rolesPath: "roles",
+      roleIfEmpty: "Empty: the role with the name of the principal, or of the instance's image.",
       label: "Identity",
       hint: "The ARN of a principal, the document of an instance (JSON or base64), or the whole body of a login as JSON.",
       fieldsOf: identityFields,

@@ -89,6 +89,7 @@ export const jwtParts = (usual: "jwt" | "oidc"): readonly Part[] => [
     title: "Login check",
     path: "explain/login",
     rolesPath: "role",
+    roleIfEmpty: "Empty: the default role of the mount, if it has one.",
     label: "Token or claims",
     hint: "A signed token, or the claims of one as JSON: they are taken as said.",
     fieldsOf: tokenFields,

@@ -21,6 +21,7 @@ import {
   useTried,
   Warnings,
 } from "../ui/index.ts";
+import { onlyRole, roleMistake } from "./login-role.ts";
 import { belowMount } from "./mount-paths.ts";
 import { objectMistake } from "./pasted-login.ts";
 
@@ -48,7 +49,8 @@ export function LoginCheck({ mount, part, given }: LoginCheckProps) {
   const { api } = session;
   const listPath = belowMount(mount, part.rolesPath);
   const roles = useLoad(listPath, () => api.list(listPath));
-  const [role, setRole] = useState(given?.role ?? "");
+  const [typedRole, setRole] = useState(given?.role);
+  const role = typedRole ?? onlyRole(roles.value ?? []);
   const [identity, setIdentity] = useState(given?.identity ?? "");
   const [address, setAddress] = useState("");
   const [busy, setBusy] = useState(false);
@@ -58,9 +60,10 @@ export function LoginCheck({ mount, part, given }: LoginCheckProps) {
   const [tried, attempt] = useTried();
   const isEmpty = identity.trim() === "" && part.mayBeEmpty !== true;
   const mistake = objectMistake(identity);
+  const wrongRole = roleMistake(part, role, part.fieldsOf(identity));
   const submit = async (event: Event): Promise<void> => {
     // Clears the previous result, which would seem to belong to the current input.
-    const isRight = !isEmpty && mistake === "";
+    const isRight = !isEmpty && mistake === "" && wrongRole === "";
     if (!isRight) {
       setAnswer(null);
       setProblem(null);
@@ -118,7 +121,7 @@ export function LoginCheck({ mount, part, given }: LoginCheckProps) {
           <h2>Who would log in</h2>
         </header>
         <div class="body stack">
-          <Field label="Role" name="role">
+          <Field label="Role" name="role" hint={part.roleIfEmpty} wrong={tried ? wrongRole : ""}>
             <input
               value={role}
               onInput={(event) => setRole(event.currentTarget.value)}

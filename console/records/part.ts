@@ -55,6 +55,8 @@ export interface LoginCheck {
   readonly rolesPath: string;
   /** The endpoint of the role-id, which logins send in place of the role's name. */
   readonly roleIdAt?: (role: string) => string;
+  /** A hint: the role of a login that names none. Absent when each login must name one. */
+  readonly roleIfEmpty?: string;
   /** True when some logins have no identity besides their role. */
   readonly mayBeEmpty?: true;
   /** Label and hint of the pasted identity. */

@@ -8,6 +8,7 @@ import { ISSUER_PARTS } from "../../../console/issuer/issuer-parts.ts";
 import { agentConfig, loginCommands } from "../../../console/methods/approle-commands.ts";
 import { ROLE_TAG } from "../../../console/methods/cloud-parts.ts";
 import { KUBERNETES_PARTS } from "../../../console/methods/kubernetes-parts.ts";
+import { onlyRole, roleMistake } from "../../../console/methods/login-role.ts";
 import { LEFT_OUT, PARTS, tuningOf } from "../../../console/methods/parts-by-type.ts";
 import { identityFields, secretIdFields, tokenFields } from "../../../console/methods/pasted-login.ts";
 import { newSecretIdForm, newSecretIdRequest } from "../../../console/methods/secret-id.ts";
@@ -165,6 +166,20 @@ describe("the commands of a client of an AppRole", () => {
 });
 
 describe("the login check", () => {
+  it("begins with the only role of a mount, and needs one where the method has none for a login without", () => {
+    expect([onlyRole(["ci"]), onlyRole(["ci", "web"]), onlyRole([])]).toEqual(["ci", "", ""]);
+    const checkOf = (type: string) =>
+      (PARTS[type] ?? []).flatMap((part) => (part.kind === "login check" ? [part] : []));
+    const mistakes = ["approle", "kubernetes", "jwt", "oidc", "aws"].map((type) =>
+      checkOf(type).map((part) => [type, roleMistake(part, " ", {})]),
+    );
+    expect(Object.fromEntries(mistakes.flat())).toEqual({
+      ...{ approle: "Needed", kubernetes: "Needed", jwt: "", oidc: "", aws: "" },
+    });
+    for (const pasted of [{ role: "ci" }, { role_id: "a" }]) expect(roleMistake({}, "", pasted)).toBe("");
+    expect(roleMistake({}, "ci", {})).toBe("");
+  });
+
   it("tells an ARN, a document and the body of a login apart", () => {
     const arn = "arn:aws:iam::123456789012:role/ci";
     const document = '{"instanceId": "i-1", "accountId": "1"}';
