@@ -323,6 +323,17 @@ describe.skipIf(executable === undefined)("sign-in by a method", () => {
     await page.getByRole("button", { name: "Sign out", exact: true }).click();
     await page.getByText(/^This page forgets the token\. .* stays valid/).waitFor();
     await expectAccessible(page);
+    await page.getByRole("button", { name: "Revoke it too…" }).click();
+    const asked = page.getByRole("dialog");
+    await asked.getByText(/^This is a root token/).waitFor();
+    await asked.getByText(/^The token ends.* below it/).waitFor();
+    await expectAccessible(page);
+    await page.getByRole("button", { name: "Revoke it", exact: true }).click();
+    await page.getByText("Needed: nothing was sent.").waitFor();
+    await page.getByRole("button", { name: "Keep it" }).click();
+    await page.getByRole("button", { name: "Sign out", exact: true }).click();
+    await page.getByRole("button", { name: "Cancel" }).click();
+    await page.getByRole("button", { name: "Sign out", exact: true }).click();
     await page.getByRole("button", { name: "Sign out only" }).click();
     await page.getByRole("button", { name: "Sign in" }).waitFor();
     // It was pasted, so somebody else has it.

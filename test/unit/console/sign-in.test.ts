@@ -12,6 +12,7 @@ import {
 } from "../../../console/sign-in/login-forms.ts";
 import { readArrival } from "../../../console/sign-in/oidc-callback.ts";
 import { boundedText, loginText } from "../../../console/sign-in/provider-error.ts";
+import { revocationTexts } from "../../../console/sign-in/revoke-too.ts";
 import { uselessTeamToken } from "../../../console/sign-in/team-token.ts";
 import { unwrappedToken } from "../../../console/sign-in/unwrapped-token.ts";
 import { nameOf } from "../../../console/sign-in/user-name.ts";
@@ -21,6 +22,21 @@ const self = (ttl: number, renewable = true) => ({
   ...{ accessor: "a", creation_time: 0, creation_ttl: 3600, display_name: "ci-alice", entity_id: "", id: "" },
   ...{ explicit_max_ttl: 0, meta: null, num_uses: 0, orphan: true, path: "auth/ci/login", policies: [] },
   ...{ type: "service", expire_time: "2026-01-01T01:00:00Z", ttl, renewable },
+});
+
+describe("the revocation at a sign-out", () => {
+  const textOf = (policies: readonly string[], below: Parameters<typeof revocationTexts>[1]): string =>
+    revocationTexts({ policies: [...policies] }, below).join(" ");
+
+  it("names a root token, and what hangs below the token, counted where that may be read", () => {
+    expect(textOf(["root"], null)).toMatch(/^This is a root token: .* The token ends, and everything below it/);
+    expect(textOf(["web"], null)).toMatch(/^The token ends, and everything below it/);
+    expect(textOf(["web"], { count: 0, more: false })).toMatch(
+      /^The token ends with its leases\. No token is below it\./,
+    );
+    expect(textOf(["web"], { count: 1, more: false })).toContain("and the 1 token below it");
+    expect(textOf(["web"], { count: 10_000, more: true })).toContain("and the 10,000+ tokens below it");
+  });
 });
 
 describe("the renewal of a session", () => {
