@@ -1,6 +1,12 @@
 import { useEffect, useState } from "preact/hooks";
-import type { EndedCheck, RevocationJob } from "../../client/answers.d.ts";
-import { leasesLeftText } from "../leases/lease-text.ts";
+import type { RevocationJob } from "../../client/answers.d.ts";
+import {
+  BEING_CHECKED,
+  type LeaseCheck,
+  type LeaseHeadline,
+  leaseHeadline,
+  NOT_KNOWN,
+} from "../receipts/lease-headline.ts";
 import { readReceipt } from "../receipts/read-receipt.ts";
 import { ReceiptCard } from "../receipts/receipt-card.tsx";
 import { useSession } from "../session.ts";
@@ -17,7 +23,7 @@ const WAIT_MS = 60_000;
 /** A bulk revocation: its progress, and then its receipt. */
 export function ReceiptPage({ id }: { readonly id: string }) {
   const [job, setJob] = useState<RevocationJob | null>(null);
-  const [left, setLeft] = useState("");
+  const [leases, setLeases] = useState(BEING_CHECKED);
   const names = useEntityNames(entitiesOf(job ? [job.filter] : []));
   const ended = job && !isUnderWay(job) ? job : null;
   return (
@@ -29,10 +35,10 @@ export function ReceiptPage({ id }: { readonly id: string }) {
       <div class="stack">
         <section class="card" aria-label="Progress">
           <div class="body">
-            <JobProgress id={id} onRead={setJob} left={left} />
+            <JobProgress id={id} onRead={setJob} leases={leases} />
           </div>
         </section>
-        {ended && <Ended job={ended} onChecked={(check) => setLeft(leasesLeftText(check.unrevoked_leases))} />}
+        {ended && <Ended job={ended} onLeases={setLeases} />}
       </div>
     </>
   );
@@ -40,14 +46,20 @@ export function ReceiptPage({ id }: { readonly id: string }) {
 
 interface EndedProps {
   readonly job: RevocationJob;
-  readonly onChecked: (check: EndedCheck) => void;
+  /** Called with what is known of the leases. */
+  readonly onLeases: (known: LeaseHeadline) => void;
 }
 
-function Ended({ job: { id, preview }, onChecked }: EndedProps) {
+function Ended({ job: { id, preview }, onLeases }: EndedProps) {
   const { api } = useSession();
   // Numbers only: the accessors are read when the user asks for them.
   const receipt = useLoad(id, () => readReceipt(api, id, "", 1));
-  const { reload } = receipt;
+  const { reload, value, problem } = receipt;
+  const [check, setCheck] = useState<LeaseCheck>("checking");
+  useEffect(() => {
+    if (value) onLeases(leaseHeadline(value.numbers.leases, value.numbers.total, check));
+    else onLeases(problem ? NOT_KNOWN : BEING_CHECKED);
+  }, [value, problem, check]);
   const isShort = receipt.value?.complete === false;
   // The sweep of a tree adds its ended tokens to the receipt.
   useEffect(() => {
@@ -60,5 +72,13 @@ function Ended({ job: { id, preview }, onChecked }: EndedProps) {
     };
   }, [isShort, reload]);
   if (receipt.problem) return <ProblemNotice problem={receipt.problem} onRetry={receipt.reload} />;
-  return receipt.value && <ReceiptCard receipt={receipt.value} preview={preview ?? null} onChecked={onChecked} />;
+  return (
+    receipt.value && (
+      <ReceiptCard
+        receipt={receipt.value}
+        preview={preview ?? null}
+        onCheck={(now) => setCheck((before) => (typeof now === "string" && typeof before === "object" ? before : now))}
+      />
+    )
+  );
 }

@@ -31,12 +31,14 @@ interface CheckAgainProps {
   readonly ask: (after: string) => Promise<Answer<EndedCheck>>;
   /** Called with each result. */
   readonly onChecked?: (check: EndedCheck) => void;
+  /** Called when there is no result: while the trees are asked, when that failed, and before the user asks. */
+  readonly onNone?: (why: "checking" | "failed" | "not asked") => void;
   /** When the check runs automatically: never, once, or repeatedly until the sweep has recorded all tokens. */
   readonly first: "never" | "once" | "until swept";
 }
 
 /** Asks the server again whether all ended tokens are refused. */
-export function CheckAgain({ total, isLeast = false, leases, ask, onChecked, first }: CheckAgainProps) {
+export function CheckAgain({ total, isLeast = false, leases, ask, onChecked, onNone, first }: CheckAgainProps) {
   const [checked, setChecked] = useState<Checked | null>(null);
   const [sweeps, setSweeps] = useState(0);
   const walk = useAllPages(
@@ -49,6 +51,12 @@ export function CheckAgain({ total, isLeast = false, leases, ask, onChecked, fir
   useEffect(() => {
     if (first !== "never") walk.start();
   }, []);
+  const isReading = walk.read !== null;
+  const isWaiting = first !== "never" && !walk.problem;
+  const none = isReading || isWaiting ? "checking" : walk.problem ? "failed" : "not asked";
+  useEffect(() => {
+    if (checked === null) onNone?.(none);
+  }, [none, checked]);
   const isShort = checked !== null && checked.ended < total && checked.alive.length === 0;
   const waits = first === "until swept" && isShort && total <= MOST_NAMED && sweeps < SWEEPS;
   useEffect(() => {

@@ -1,4 +1,4 @@
-import type { EndedCheck, Receipt } from "../../client/answers.d.ts";
+import type { Receipt } from "../../client/answers.d.ts";
 import { RequestLink } from "../audit/links.tsx";
 import { counted } from "../format.ts";
 import { href } from "../href.ts";
@@ -12,6 +12,7 @@ import { Card, downloadJson, Facts, ProblemNotice, Time } from "../ui/index.ts";
 import { useEntityNames } from "../use-names.ts";
 import { CheckAgain, MOST_BY_ITSELF } from "./check-again.tsx";
 import { ExportButton } from "./export-button.tsx";
+import type { LeaseCheck } from "./lease-headline.ts";
 import { readReceipt, verifyEnded } from "./read-receipt.ts";
 import { useAllPages } from "./use-all-pages.ts";
 import { wholeReceipt } from "./whole-receipt.ts";
@@ -20,12 +21,12 @@ interface ReceiptCardProps {
   readonly receipt: Receipt;
   /** The count before the revocation; null when unknown. */
   readonly preview: Preview | null;
-  /** Called with the answers of the trees. */
-  readonly onChecked: (check: EndedCheck) => void;
+  /** Called with the answers of the trees, and when there is none. */
+  readonly onCheck: (check: LeaseCheck) => void;
 }
 
 /** The receipt of a revocation: who, when, filter and numbers, with export and a repeated check. */
-export function ReceiptCard({ receipt, preview, onChecked }: ReceiptCardProps) {
+export function ReceiptCard({ receipt, preview, onCheck }: ReceiptCardProps) {
   const { api } = useSession();
   const { job, asked_by: by, numbers } = receipt;
   const file = useAllPages(
@@ -64,7 +65,8 @@ export function ReceiptCard({ receipt, preview, onChecked }: ReceiptCardProps) {
           total={numbers.total}
           leases={numbers.leases}
           ask={(after) => verifyEnded(api, { job }, after)}
-          onChecked={onChecked}
+          onChecked={onCheck}
+          onNone={onCheck}
           first={numbers.total <= MOST_BY_ITSELF ? "once" : "never"}
         />
       )}

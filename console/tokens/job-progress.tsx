@@ -1,6 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import type { RevocationJob } from "../../client/answers.d.ts";
 import { count, counted } from "../format.ts";
+import type { LeaseHeadline } from "../receipts/lease-headline.ts";
 import type { Problem } from "../result.ts";
 import { useSession } from "../session.ts";
 import { Notice, ProblemNotice } from "../ui/index.ts";
@@ -11,12 +12,12 @@ interface JobProgressProps {
   readonly id: string;
   /** Called after each read. */
   readonly onRead: (job: RevocationJob) => void;
-  /** Leases that are not revoked yet, in words; "" without any, and when not known. */
-  readonly left?: string;
+  /** What is known of the leases, said when all tokens have ended. */
+  readonly leases: LeaseHeadline;
 }
 
 /** Follows a revocation, which continues when the page is left. */
-export function JobProgress({ id, onRead, left = "" }: JobProgressProps) {
+export function JobProgress({ id, onRead, leases }: JobProgressProps) {
   const { api } = useSession();
   const [job, setJob] = useState<RevocationJob | null>(null);
   const [problem, setProblem] = useState<Problem | null>(null);
@@ -61,8 +62,9 @@ export function JobProgress({ id, onRead, left = "" }: JobProgressProps) {
           <span class="number">{jobText(job)}</span>
           {job.ended_before > 0 && `, ${count(job.ended_before)} had ended before`}
           {job.mismatched > 0 && `, ${count(job.mismatched)} are not what the list says of them`}
-          {job.state === "done" && (left === "" ? ". Done." : ".")}
-          {job.state === "done" && left !== "" && <strong class="bad"> But {left}.</strong>}
+          {job.state === "done" && ". "}
+          {job.state === "done" &&
+            (leases.tone === "bad" ? <strong class="bad">{leases.text}</strong> : <span>{leases.text}</span>)}
           {stopping && ". Stopping after this step: what was revoked stays revoked."}
           {job.state === "stopped" && !stopping && ". Stopped: what was revoked stays revoked."}
         </p>

@@ -277,6 +277,21 @@ describe.skipIf(executable === undefined)("an incident in the console", () => {
       .getByRole("link", { name: "receipt" })
       .click();
     await receipt.getByText("Leases: 2 in all").waitFor();
+    // Opened anew, it does not say that all is done before the trees have answered, nor when they do not.
+    const asked = Promise.withResolvers<void>();
+    const check = "**/v1/sys/tokens/verify-ended";
+    await page.route(check, (route) =>
+      asked.promise.then(() => route.fulfill({ status: 500, json: { errors: ["internal error"] } })),
+    );
+    await openPlace(page, "health");
+    await page.goBack();
+    await shows("Their 2 leases: being checked…");
+    asked.resolve();
+    await shows("Their leases are not known: check again.");
+    expect(await page.getByText("Done.").count()).toBe(0);
+    await page.unroute(check);
+    await receipt.getByRole("button", { name: "Check again" }).click();
+    await headline.waitFor();
     // The log asks once for the words of all revocations in it.
     const before = addresses.length;
     await openPlace(page, "audit");

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { EndedCheck, Receipt } from "../../../client/answers.d.ts";
 import { endedText, isCutOff } from "../../../console/identity/ended-text.ts";
+import { leaseHeadline } from "../../../console/receipts/lease-headline.ts";
 import { leaseSums, leaseText } from "../../../console/receipts/lease-sums.ts";
 import { MOST_PAGES, wholeCheck, wholeReceipt } from "../../../console/receipts/whole-receipt.ts";
 import { done, failed } from "../../../console/result.ts";
@@ -23,6 +24,32 @@ const receipt = (accessors: readonly string[], next: string): Receipt => ({
   unrevoked_leases: NONE,
   accessors,
   next,
+});
+
+describe("the sentence about the leases of a revocation", () => {
+  const leases = { count: 8, more: false };
+  const check = { checked: 1080, ended: 1080, unknown: 0, alive: [], unrevoked_leases: NONE, next: "" };
+  const failing = { ...check, unrevoked_leases: { ...NONE, failing: 8 } };
+
+  it("says done only without leases, or when all are known to have ended", () => {
+    const none = { count: 0, more: false };
+    for (const state of ["checking", "failed", "not asked", check] as const)
+      expect(leaseHeadline(none, 1080, state)).toEqual({ tone: "good", text: "Done." });
+    expect(leaseHeadline(leases, 1080, check)).toEqual({ tone: "good", text: "Done." });
+    // A token can have got a lease after the count.
+    expect(leaseHeadline(none, 1080, failing).text).toMatch(/^But 8 of their leases have not ended/);
+  });
+
+  it.each([
+    ["checking", "open", "Their 8 leases: being checked…"],
+    ["not asked", "open", "Their 8 leases: not checked yet."],
+    ["failed", "bad", "Their leases are not known: check again."],
+    [failing, "bad", "But 8 of their leases have not ended: not accepted by their targets."],
+    [{ ...check, ended: 900 }, "bad", "Their 8 leases: only those of 900 of 1,080 tokens were checked."],
+    [{ ...check, next: "c1" }, "bad", "Their 8 leases: only those of 1,080 of 1,080 tokens were checked."],
+  ] as const)("says what is not known, or left: %j", (state, tone, text) => {
+    expect(leaseHeadline(leases, 1080, state)).toEqual({ tone, text });
+  });
 });
 
 describe("the receipt of a revocation", () => {
