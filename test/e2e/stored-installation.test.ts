@@ -208,9 +208,12 @@ describe.each(archives)("an installation that was stored by a release (%s)", (ar
     const { parent, child, grandchild, batchChild } = facts.tokens;
     for (const token of [parent, child, grandchild, batchChild]) expect(await statusOf(token)).toBe(403);
     expect(await statusOf(facts.tokens.batch)).toBe(200);
-    expect(
-      (await send("POST", "/v1/sys/leases/lookup", { token: facts.rootToken, body: { lease_id: facts.leaseId } }))
-        .status,
-    ).toBe(400);
+    const ended = await send("POST", "/v1/sys/leases/lookup", {
+      token: facts.rootToken,
+      body: { lease_id: facts.leaseId },
+    });
+    // Nobody answers at the target of the revocation, which may have been asked by now.
+    if (ended.status === 400) return;
+    expect(ended.body.data).toMatchObject({ ttl: 0, revoke_error: expect.stringMatching(/./) });
   });
 });
