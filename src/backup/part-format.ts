@@ -64,7 +64,7 @@ function readPagePosition(value: unknown): PagePosition | undefined {
 
 /** Number of objects that are looked up at once. The platform limits the calls of a request. */
 export const FOUND_AT_ONCE = 500;
-/** Number of objects that are read at once. Their contents must fit in the memory of an isolate. */
+/** Number of objects of a class that are read at once. Their contents must fit in the memory of an isolate. */
 const GROUP = 6;
 /** How often a large object is read from its beginning, because it changed before its last page was read. */
 const MAX_TRIES = 10;
@@ -98,10 +98,11 @@ export async function readPart(env: Env, installation: Installation, from: PartP
   const found = await objectsAfter(env, installation, from.after, FOUND_AT_ONCE);
   const keys = until === "" ? found : found.filter((key) => key <= until);
   let { after } = from;
-  for (let at = 0; at < keys.length && characters < PART_CHARACTERS; at += GROUP) {
-    const group = keys.slice(at, at + GROUP);
+  for (let at = 0; at < keys.length && characters < PART_CHARACTERS; ) {
+    const group = groupAt(env, keys, at);
     // The part with the System object is restored first. Objects that were read before it go into another part.
     if (read.size > 0 && group.some((key) => placeAt(env, key).className === "System")) break;
+    at += group.length;
     const pages = await inGroups(group, (key) => objectAt(env, placeAt(env, key)).exportPage(null, PART_CHARACTERS));
     for (const [index, key] of group.entries()) {
       // The next part reads the rest of the group again.
@@ -119,6 +120,16 @@ export async function readPart(env: Env, installation: Installation, from: PartP
   }
   const isEnd = found.length < FOUND_AT_ONCE && after === (found.at(-1) ?? from.after);
   return partOf(env, read, isEnd ? null : { after, within: null });
+}
+
+/**
+ * The keys from `at` on that are read at once. They are of one class: what an object refers to is read after it, so that
+ * what is deleted between both readings is not out of reach after a restore (`savedClasses`).
+ */
+function groupAt(env: Env, keys: readonly string[], at: number): readonly string[] {
+  const group = keys.slice(at, at + GROUP);
+  const classes = group.map((key) => placeAt(env, key).className);
+  return group.filter((_, index) => classes[index] === classes[0]);
 }
 
 async function readLarge(env: Env, after: string, { key, page, tries }: NonNullable<PartPosition["within"]>) {

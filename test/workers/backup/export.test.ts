@@ -3,7 +3,11 @@ import { MAX_PARTS } from "../../../src/backup/part-format.ts";
 import { classesInOrder, keysOfTrees } from "../../../src/backup/saved-objects.ts";
 import { nameOfRun, sealOfBackup } from "../../../src/backup/seals.ts";
 import { toBase64 } from "../../../src/crypto/bytes.ts";
+import { Identity } from "../../../src/identity/directory/identity.ts";
+import { TokenRevocations } from "../../../src/listing/inventory/revocation-jobs.ts";
+import { TokenRoles } from "../../../src/token/roles/token-roles.ts";
 import { type AnsweredPart, backUp, finish, textOf } from "../../support/backups.ts";
+import { atNth, callsTo } from "../../support/calls.ts";
 import { bindings, call, createToken, dataOf, initialized, tokenUnder } from "../../support/service.ts";
 import { keysOfInstallation, locate } from "../../support/trees.ts";
 
@@ -113,4 +117,22 @@ it("the proof of a backup that is not being restored is not computed", async () 
   expect((await finish(many, "")).body.errors).toEqual(["not all parts of the backup were restored"]);
   // Here nothing was ever restored: the proof is not looked at.
   expect((await finish(backup, "")).body.errors).toEqual(["no restore is under way here"]);
+});
+
+it("reads no object of a class while one of the class before it is read", async () => {
+  const [roles, revocations] = [callsTo(TokenRoles, "exportPage"), callsTo(TokenRevocations, "exportPage")];
+  const early: number[] = [];
+  const note = async <Page>(proceed: () => Promise<Page>, later: { readonly calls: readonly unknown[] }) => {
+    const page = await proceed();
+    // A call that was sent with this one has arrived by then.
+    await call("GET", "auth/token/lookup-self", { token: root });
+    early.push(later.calls.length);
+    return page;
+  };
+  // One object each, so at least one of both borders is within what was read at once.
+  atNth(Identity, "exportPage", 1, (proceed) => note(proceed, roles));
+  atNth(TokenRoles, "exportPage", 1, (proceed) => note(proceed, revocations));
+  await backUp(root);
+  expect(early).toEqual([0, 0]);
+  expect([roles.calls.length, revocations.calls.length]).toEqual([1, 1]);
 });
