@@ -189,6 +189,9 @@ const wordOf = (state: Judged["state"]): string => (state === "unjudged" ? "not 
 /** A refused token is as dangerous as a live one once its entity is enabled. */
 const isAlive = ({ state }: Judged): boolean => state === "live" || state === "refused";
 
+/** Also a mistyped text that resembles a token that has not ended. */
+const mayBeAlive = (found: FoundText): boolean => isAlive(found) || (found.state === "mistyped" && !found.ended);
+
 /** @param where the lines of the text; "" for a single text. */
 async function linesOf(
   { client, terminal }: Pick<Session, "client" | "terminal">,
@@ -218,14 +221,7 @@ function factLines(terminal: Terminal, found: FoundText): string[] {
     ["entity", about?.entity_id],
     ["metadata", about && pairsText(about.metadata)],
     ["created", about?.created && shortTime(about.created)],
-    [
-      "ends",
-      about && (isAlive(found) || (state === "mistyped" && !ended))
-        ? about.expires === null
-          ? "never"
-          : shortTime(about.expires)
-        : "",
-    ],
+    ["ends", about && mayBeAlive(found) ? (about.expires === null ? "never" : shortTime(about.expires)) : ""],
     ["last used", token?.last_used && `in the hour from ${shortTime(token.last_used)}`],
     ["below it", token && state !== "ended" && token.children > 0 ? childrenText(token.children) : ""],
     ["ends with", credential?.parent],
@@ -246,7 +242,7 @@ const childrenText = (count: number): string =>
 
 /** What to do next. */
 async function nextLines(client: GroveClient, found: FoundText): Promise<string[]> {
-  const { state, token, ended, credential, kind, mounts = [] } = found;
+  const { state, token, credential, kind, mounts = [] } = found;
   if (kind === "jwt" || kind === "identity-document") return loginTextLines(found, mounts);
   // The holder of a mistyped text may also have the token that it resembles.
   const isNear = state === "mistyped" && token !== undefined;
@@ -261,7 +257,7 @@ async function nextLines(client: GroveClient, found: FoundText): Promise<string[
     ];
     const root = token.policies.includes("root") ? " --include-root" : "";
     const end = `  revoke it with all below${isNear ? ", if its text may have leaked as well" : ""}: ${asCalled(`contain --accessor ${token.accessor}${root}`)}`;
-    return isAlive(found) || (isNear && !ended) ? [...about, end] : about;
+    return mayBeAlive(found) ? [...about, end] : about;
   }
   if (kind !== "batch" && !credential) return [];
   const about = `  what it did: ${asCalled("audit -")} (which reads the text as this command does)`;

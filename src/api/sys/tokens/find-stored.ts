@@ -1,0 +1,93 @@
+import type { Env } from "../../../env.ts";
+import { ENTITY_PROBLEMS, type EntityProblem, entityProblem } from "../../../identity/entity-copies.ts";
+import type { ListedToken } from "../../../listing/inventory/entry.ts";
+import { withLastUses } from "../../../listing/inventory/last-uses.ts";
+import { findEndedAt } from "../../../listing/inventory/queries.ts";
+import { RESPONSE_WRAPPING_POLICY } from "../../../policy/policy-names.ts";
+import type { Installation } from "../../../system/installation.ts";
+import type { StoredTarget } from "../../../token/actions.ts";
+import { readAccessor, type TokenAddress } from "../../../token/ids.ts";
+import { treeAt } from "../../../token/tree-stub.ts";
+import type { Found } from "./found-text.ts";
+import { fromNetworks } from "./networks-text.ts";
+
+export interface FindContext {
+  readonly env: Env;
+  readonly installation: Installation;
+}
+
+/** Returns the service token that a target names, alive or ended. */
+export async function findStored(
+  { env, installation }: FindContext,
+  address: TokenAddress,
+  target: StoredTarget,
+): Promise<Found> {
+  const tree = treeAt(env, address.treeId);
+  // A look-up would count as a use of the token, and hide when a leaked token was last used.
+  const end = await tree.endOf(target, installation.watermarks.newest);
+  const token = end === null ? await listedAt(env, address) : undefined;
+  if (token) {
+    const kind = kindOf(token);
+    const from = fromNetworks([await boundNetworks({ env, installation }, address, token)]);
+    return { ...(await standing(env, token.entityId, `${LIVE_MESSAGES[kind]}${from}.`)), kind, token };
+  }
+  // The tree is asked first: its rows are deleted when the list has the record.
+  const inTree = await tree.unsweptEnd(target);
+  const ended = inTree?.entry
+    ? { token: { ...inTree.entry, id: address.row }, end: inTree.end }
+    : await findEndedAt(env, address);
+  if (!ended) {
+    return { state: "unknown", kind: "service", message: `A token of this installation that is ${NO_RECORD}.` };
+  }
+  const message = "This token has ended: it can't be used any more.";
+  return { state: "ended", kind: kindOf(ended.token), message, token: ended.token, ended };
+}
+
+/** The networks that a live token is bound to. A look-up by its accessor is no use of it. */
+async function boundNetworks(
+  { env, installation }: FindContext,
+  { treeId, row }: TokenAddress,
+  { accessor }: ListedToken,
+): Promise<readonly string[]> {
+  const read = await readAccessor(installation.keys, accessor);
+  if (!read) return [];
+  const target = { by: "accessor", row, tail: read.tail } as const;
+  const found = await treeAt(env, treeId).act({ kind: "lookup", target });
+  return found.ok && found.value.kind === "token" ? found.value.token.boundCidrs : [];
+}
+
+export const NO_RECORD =
+  "unknown to these data: it ended and its record is kept no longer, or it was made after the backup that they come from";
+
+/** Returns the state of a live token: `refused` because of its entity, or `live`. @param message for `live`. */
+export async function standing(
+  env: Env,
+  entityId: string,
+  message: string,
+): Promise<Pick<Found, "state" | "message" | "refusal">> {
+  const refusal = await entityProblem(env, entityId);
+  if (refusal === null) return { state: "live", message };
+  return { state: "refused", refusal, message: `This token is ${refusedText(refusal)}. ${AFTERWARDS[refusal]}` };
+}
+
+export const refusedText = (refusal: EntityProblem): string => `alive, but refused: ${ENTITY_PROBLEMS[refusal]}`;
+
+/** Whether a token of such an entity can be used again. */
+const AFTERWARDS: Readonly<Record<EntityProblem, string>> = {
+  disabled: "It can be used again when the entity is enabled.",
+  deleted: "It can't be used any more.",
+  tampered: "It can't be used as long as the row is there.",
+};
+
+const kindOf = ({ policies }: ListedToken) => (policies.includes(RESPONSE_WRAPPING_POLICY) ? "wrapping" : "service");
+
+const LIVE_MESSAGES = {
+  service: "This token is alive: anyone who has the text can use it",
+  wrapping: "This is a wrapping token that nobody has unwrapped: anyone who has the text can take what it holds, once",
+} as const;
+
+export async function listedAt(env: Env, { treeId, row }: TokenAddress): Promise<ListedToken | undefined> {
+  const [entry] = await treeAt(env, treeId).describe([row]);
+  const token = entry && { ...entry, id: row };
+  return token && (await withLastUses(env, [token]))(token);
+}

@@ -1,0 +1,71 @@
+import { formatTime, type Ms } from "../../../base/clock.ts";
+import type { EntityProblem } from "../../../identity/entity-copies.ts";
+import type { EndedToken } from "../../../listing/inventory/ended-tokens.ts";
+import type { ListedToken } from "../../../listing/inventory/entry.ts";
+import type { TokenRecord } from "../../../token/record.ts";
+import { view } from "../../../wire/view.ts";
+import { END_VIEW } from "./ended.ts";
+import { TOKEN_SHAPE, type tokenRenderer } from "./token-view.ts";
+
+/**
+ * The state of a text. `unjudged`: clients may log in with it, which could not be decided. `refused`: a token that has
+ * not ended, but every request with it is refused, because its entity is disabled, was deleted or was tampered with.
+ * `unknown` with a kind: it is genuine, but nothing is stored of it. `mistyped`: its checksum is wrong, and it begins
+ * like a token of this installation. `elsewhere`: it has the form of a token, but this installation has not made it, or
+ * its beginning is damaged too.
+ */
+const STATES = ["live", "refused", "ended", "unjudged", "mistyped", "elsewhere", "unknown"] as const;
+
+export interface Found {
+  readonly state: (typeof STATES)[number];
+  /** `service`, `wrapping`, `batch`, `secret-id`, `jwt`, `identity-document`, `lease`, or the type of a registered credential; "" when it is not known. */
+  readonly kind: string;
+  /** One sentence for people. */
+  readonly message: string;
+  /** Why it is refused; only in that state. */
+  readonly refusal?: EntityProblem;
+  /** True for the text of a token whose id a root caller chose. */
+  readonly isChosen?: boolean;
+  readonly token?: ListedToken | undefined;
+  readonly ended?: Pick<EndedToken, "end" | "token">;
+  readonly credential?: Credential;
+  /** Of a JWT or a document of an instance: paths of the mounts that may take it. */
+  readonly mounts?: readonly string[] | undefined;
+}
+
+/** A credential that no list has: a batch token, a secret-id, or one of a registered kind. */
+export interface Credential {
+  readonly accessor: string;
+  /** null: nothing is known but its owner. */
+  readonly record: TokenRecord | null;
+  readonly owner: Readonly<Record<string, string>>;
+  readonly expiresAt: Ms | null;
+  /** Path and time of creation of a credential without a record. */
+  readonly path?: string;
+  readonly createdAt?: Ms;
+  /** Accessor of the live token that it ends with; null: none. */
+  readonly parent: string | null;
+}
+
+const CREDENTIAL_VIEW = view<Credential>({
+  accessor: ["string", ({ accessor }) => accessor],
+  display_name: ["string", ({ record }) => record?.displayName ?? ""],
+  policies: [["string"], ({ record }) => record?.policies ?? []],
+  metadata: [{ "*": "string" }, ({ record, owner }) => ({ ...record?.meta, ...owner })],
+  entity_id: ["string", ({ record }) => record?.entityId ?? ""],
+  path: ["string", ({ record, path = "" }) => record?.path ?? path],
+  created: ["string | null", ({ record, createdAt = null }) => formatTime(record?.createdAt ?? createdAt)],
+  expires: ["string | null", ({ expiresAt }) => formatTime(expiresAt)],
+  parent: ["string | null", ({ parent }) => parent],
+});
+
+export const FOUND_VIEW = view<{ readonly found: Found; readonly show: ReturnType<typeof tokenRenderer> }>({
+  state: [["one of", ...STATES], ({ found }) => found.state],
+  kind: ["string", ({ found }) => found.kind],
+  message: ["string", ({ found }) => found.message],
+  chosen_id: ["boolean", ({ found }) => found.isChosen ?? false],
+  "mounts?": [["string"], ({ found }) => found.mounts],
+  "token?": [TOKEN_SHAPE, ({ found, show }) => found.token && show(found.token)],
+  "ended?": [END_VIEW.shape, ({ found: { ended } }) => ended && END_VIEW.show(ended)],
+  "credential?": [CREDENTIAL_VIEW.shape, ({ found: { credential } }) => credential && CREDENTIAL_VIEW.show(credential)],
+});
