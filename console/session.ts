@@ -51,6 +51,7 @@ export const ASKED_PATHS = {
   create: "auth/token/create",
   roles: "auth/token/roles",
   policies: "sys/policies/acl/",
+  checkPolicy: "sys/capabilities-policy",
   methods: "sys/auth",
   entities: "identity/entity/name/",
   issuer: "identity/oidc/role/",

@@ -9,6 +9,7 @@ import { AllowedButton, Field, Focused, Notice, SendProblem, TextInput, useTried
 import { DiffView } from "./diff-view.tsx";
 import { endpointOf, isConflict, offsetOf, type Place, placeIn, settingsOf } from "./policy-endpoint.ts";
 import { TokensWithIt } from "./usage.tsx";
+import { usePolicyCheck } from "./use-policy-check.ts";
 import { usePolicyText } from "./use-policy-text.ts";
 
 interface EditorProps {
@@ -25,9 +26,14 @@ interface EditorProps {
   readonly onChanged: (isSaved: boolean) => void;
 }
 
+/** The check of a text needs a path. What it grants there is not shown. */
+const CHECKED_PATHS = ["sys/policies/acl"];
+
+const placeOf = ({ messages }: Problem): Place | null => placeIn(messages.join("\n"));
+
 /**
- * The text with line numbers. A mistake that the parser names is marked, and the cursor is placed there. Before saving, the
- * editor shows the changes; it saves only over the version that was shown.
+ * The text with line numbers. A mistake that the parser names is marked while the text is typed; after a refused save the
+ * cursor is placed there. Before saving, the editor shows the changes; it saves only over the version that was shown.
  */
 export function Editor({ name, policy, isFixed = false, restored = null, onName, onTyped, onChanged }: EditorProps) {
   const session = useSession();
@@ -42,8 +48,11 @@ export function Editor({ name, policy, isFixed = false, restored = null, onName,
   const [refusals, setRefusals] = useState(0);
   const area = useRef<HTMLTextAreaElement>(null);
   const numbers = useRef<HTMLDivElement>(null);
-  const place: Place | null = problem ? placeIn(problem.messages.join("\n")) : null;
   const changed = typed !== policy.policy;
+  const check = usePolicyCheck(changed && !saved ? typed : null, CHECKED_PATHS);
+  const place = problem && placeOf(problem);
+  const mistake = problem ?? check.problem;
+  const typedPlace = mistake && placeOf(mistake);
   const overtaken = changed && !saved && seen !== policy.version;
   const isSame = (!changed && !isNew) || saved;
   const idle = isSame ? "nothing is changed" : overtaken ? "choose which text to keep" : "";
@@ -117,7 +126,7 @@ export function Editor({ name, policy, isFixed = false, restored = null, onName,
       <div class="editor">
         <div class="editor-lines number" ref={numbers} aria-hidden="true">
           {Array.from({ length: lines }, (_, at) => (
-            <span key={at} class={place?.line === at + 1 ? "wrong" : undefined}>
+            <span key={at} class={typedPlace?.line === at + 1 ? "wrong" : undefined}>
               {at + 1}
             </span>
           ))}
@@ -125,7 +134,7 @@ export function Editor({ name, policy, isFixed = false, restored = null, onName,
         <textarea
           ref={area}
           aria-label={`Text of the policy ${name}`}
-          aria-invalid={place ? "true" : undefined}
+          aria-invalid={typedPlace ? "true" : undefined}
           value={typed}
           readOnly={isFixed}
           spellcheck={false}
@@ -134,15 +143,16 @@ export function Editor({ name, policy, isFixed = false, restored = null, onName,
           onInput={(event) => {
             type(event.currentTarget.value);
             setSaved(false);
+            if (check.isAsked) setProblem(null);
           }}
           onScroll={(event) => {
             if (numbers.current) numbers.current.scrollTop = event.currentTarget.scrollTop;
           }}
         />
       </div>
-      {problem && place && (
-        <Notice tone="bad" title={`Line ${place.line}, column ${place.column}`}>
-          {problem.messages.map((message) => (
+      {mistake && typedPlace && (
+        <Notice tone={problem ? "bad" : "warn"} title={`Line ${typedPlace.line}, column ${typedPlace.column}`}>
+          {mistake.messages.map((message) => (
             <p key={message}>{message}</p>
           ))}
         </Notice>

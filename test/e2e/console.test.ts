@@ -324,9 +324,19 @@ describe.skipIf(executable === undefined)("the console", () => {
     await page.getByRole("link", { name: "New policy" }).click();
     await page.getByLabel("Name", { exact: true }).fill("notes");
     const text = page.getByRole("textbox", { name: /^Text of the policy/ });
+    const found = page.getByRole("status").filter({ hasText: /^Line/ });
+    // While it is typed: the cursor stays where it is.
+    await text.fill('path "notes/*" {\n  capabilities = ["read"]\n');
+    await found.filter({ hasText: "Line 3, column 1" }).waitFor();
+    expect(await text.getAttribute("aria-invalid")).toBe("true");
+    await text.fill('path "notes/*" {\n  capabilities = ["read"]\n}\n');
+    await found.waitFor({ state: "detached" });
     await text.fill('path "notes/*" {\n  capabilities = ["red"]\n}\n');
+    await found.filter({ hasText: "Line 2, column 19" }).waitFor();
+    expect((await call(server, "GET", "/v1/sys/policies/acl/notes", { token: server.rootToken })).status).toBe(404);
+    await expectAccessible(page);
     await page.getByRole("button", { name: "Save" }).click();
-    await shows("Line 2, column 19");
+    await page.getByRole("alert").filter({ hasText: "Line 2, column 19" }).waitFor();
     await expectAccessible(page);
     await picture(page, "console-policy");
     await text.fill('path "notes/*" {\n  capabilities = ["read"]\n}\n');
