@@ -1,4 +1,6 @@
 import * as z from "zod";
+import { ok } from "../../src/base/result.ts";
+import { type Called, failed } from "../grove/client.ts";
 import { didYouMean } from "../local/did-you-mean.ts";
 import { isFields } from "./compare-fields.ts";
 import { isMount } from "./declarable-paths.ts";
@@ -17,6 +19,15 @@ const DOCUMENT = z.looseObject({
   paths: z.record(z.string(), z.looseObject({ post: z.looseObject({ requestBody: BODY.optional() }).optional() })),
 });
 type Paths = z.infer<typeof DOCUMENT>["paths"];
+
+/** Refuses a declaration with an unknown name of a field, before anything of it is written. */
+export async function refuseUnknownFields(
+  service: Service,
+  requests: readonly DeclaredRequest[],
+): Promise<Called<null>> {
+  const mistakes = await unknownFields(service, requests);
+  return mistakes.length === 0 ? ok(null) : failed([...mistakes, "nothing was written"].join("\n"));
+}
 
 /**
  * Unknown names of fields, as lines for the operator: a server ignores a field that it does not know. The names are
@@ -48,7 +59,10 @@ function fieldsAt(paths: Paths, path: string): ReadonlySet<string> | null {
     const schema = post?.requestBody?.content["application/json"]?.schema;
     return schema && isOf(template, path) ? [schema] : [];
   });
-  if (schemas.length === 0 || schemas.some(({ additionalProperties: any }) => any !== undefined && any !== false))
+  if (
+    schemas.length === 0 ||
+    schemas.some(({ additionalProperties: others }) => others !== undefined && others !== false)
+  )
     return null;
   return new Set(schemas.flatMap(({ properties = {} }) => Object.keys(properties)));
 }

@@ -55,12 +55,10 @@ if (Number(process.versions.node.split(".")[0]) < OLDEST_NODE) {
 }
 if (name === "--help" || name === "-h" || (name === "help" && second === undefined)) {
   process.stdout.write(HELP);
-} else if (PROGRAMS.includes(name)) {
+} else {
   // Variables that are set already override the file.
   if (READ_SECRETS.includes(name) && existsSync(SECRETS)) process.loadEnvFile(SECRETS);
-  process.argv.splice(2, 1);
-  await import(new URL(`../dist/bundled/${name}.js`, import.meta.url).href);
-} else {
-  if (READ_SECRETS.includes(name) && existsSync(SECRETS)) process.loadEnvFile(SECRETS);
-  await import(new URL("../dist/bundled/command.js", import.meta.url).href);
+  const isProgram = PROGRAMS.includes(name);
+  if (isProgram) process.argv.splice(2, 1);
+  await import(new URL(`../dist/bundled/${isProgram ? name : "command"}.js`, import.meta.url).href);
 }

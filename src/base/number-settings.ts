@@ -7,7 +7,12 @@ interface NumberSetting {
 }
 
 const whole = (byDefault: number, min: number, max: number): NumberSetting => ({ byDefault, min, max, isWhole: true });
-const any = (byDefault: number, min: number, max: number): NumberSetting => ({ byDefault, min, max, isWhole: false });
+const decimal = (byDefault: number, min: number, max: number): NumberSetting => ({
+  byDefault,
+  min,
+  max,
+  isWhole: false,
+});
 
 const UNBOUNDED = Number.MAX_SAFE_INTEGER;
 /** Lower bound of settings that must be above 0; small enough for tests. */
@@ -15,17 +20,17 @@ const MORE_THAN_NOTHING = 0.001;
 
 /** Every setting of the Worker that is a number. docs/operations.md says what each is for. */
 export const NUMBER_SETTINGS = {
-  POLICY_CACHE_SECONDS: any(5, 0, UNBOUNDED),
-  POLICY_GRACE_SECONDS: any(60, 0, UNBOUNDED),
-  TOMBSTONE_DAYS: any(30, 0, 3650),
+  POLICY_CACHE_SECONDS: decimal(5, 0, UNBOUNDED),
+  POLICY_GRACE_SECONDS: decimal(60, 0, UNBOUNDED),
+  TOMBSTONE_DAYS: decimal(30, 0, 3650),
   MAX_BODY_BYTES: whole(1_048_576, 1, UNBOUNDED),
   // A signature contains its time in whole seconds: programs that share credentials and log in within the same second,
   // such as a hundred copies of a function, send the same signature.
   TOKENS_PER_SIGNATURE: whole(100, 1, UNBOUNDED),
   BACKUP_INTERVAL_HOURS: whole(24, 1, 744),
   BACKUP_KEEP: whole(14, 1, 400),
-  AUDIT_DAYS: any(30, MORE_THAN_NOTHING, 3650),
-  AUDIT_MAX_MB: any(5000, MORE_THAN_NOTHING, 10_000_000),
+  AUDIT_DAYS: decimal(30, MORE_THAN_NOTHING, 3650),
+  AUDIT_MAX_MB: decimal(5000, MORE_THAN_NOTHING, 10_000_000),
 } as const satisfies Record<string, NumberSetting>;
 
 export type NumberSettingName = keyof typeof NUMBER_SETTINGS;

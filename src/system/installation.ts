@@ -230,27 +230,28 @@ async function reportUse(env: SystemEnv, keys: Keys, now: Ms): Promise<void> {
  * @throws while the installation can't be loaded, for example while it is sealed. No request reaches an object then.
  */
 export async function mustLoadInstallation(env: SystemEnv, watermark = 0): Promise<Installation> {
-  const loaded = await loadCopy(env, watermark);
-  if (!loaded.ok) throw new Error(`rows can't be checked: ${loaded.error.code}`);
-  return loaded.value;
+  return orThrow(await loadCopy(env, watermark), "rows can't be checked");
 }
 
 /**
  * `mustLoadInstallation` for the work of an alarm. null while the service is sealed or not initialised: that is no
- * failure to log, since every request is told so.
+ * failure to log, since every request is refused with it.
  *
  * @throws for another failure.
  */
 export async function loadForAlarm(env: SystemEnv): Promise<Installation | null> {
-  const loaded = await loadCopy(env, 0);
+  const loaded = await loadCopy(env);
   if (!loaded.ok && (loaded.error.code === "sealed" || loaded.error.code === "uninitialized")) return null;
-  return mustLoadInstallation(env);
+  return orThrow(loaded, "rows can't be checked");
 }
 
 /** Loads the installation for work that no request waits for. @throws while no request is served. */
 export async function mustServe(env: SystemEnv): Promise<Installation> {
-  const loaded = await loadInstallation(env);
-  if (!loaded.ok) throw new Error(`the service answers no request: ${loaded.error.code}`);
+  return orThrow(await loadInstallation(env), "the service answers no request");
+}
+
+function orThrow(loaded: Result<Installation>, problem: string): Installation {
+  if (!loaded.ok) throw new Error(`${problem}: ${loaded.error.code}`);
   return loaded.value;
 }
 

@@ -48,6 +48,5 @@ export async function findSecretId({ env, installation, mount, text }: LeakedTex
 
 /** The lists of networks that a client must be in, all of them. @param role null: it was deleted meanwhile. */
 function networksOf(secretId: SecretId, role: AppRole | null): (readonly string[])[] {
-  const lists = [role?.boundCidrs ?? [], secretId.cidrs, tokenNetworks(secretId, role?.token.boundCidrs ?? [])];
-  return lists.filter((list) => list.length > 0);
+  return [role?.boundCidrs ?? [], secretId.cidrs, tokenNetworks(secretId, role?.token.boundCidrs ?? [])];
 }

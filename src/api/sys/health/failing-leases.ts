@@ -31,21 +31,19 @@ export async function countRetriedLeases(env: Env, now: Ms, bounds = BOUNDS): Pr
   const leased: AccessorCredential[] = [];
   let looked = 0;
   let after: OrderPosition | null = null;
-  let isFull = false;
-  for (let pages = 0; pages < bounds.pages && !isFull; pages++) {
+  for (let pages = 0; pages < bounds.pages; pages++) {
     const { tokens, next } = await pageOfEnded(env, { filter, after, limit: bounds.page });
     const places = tokens.flatMap(({ token }) => decodeStoredId(token.accessor) ?? []);
     const trees = await treesWithLeases(env, [...new Set(places.map(({ treeId }) => treeId))]);
     const found = places.filter(({ treeId }) => trees.has(treeId));
-    isFull = leased.length + found.length > bounds.page;
-    if (!isFull || pages === 0) {
-      leased.push(...found);
-      looked += tokens.length;
-      after = next;
-    }
+    // Not on the first page, so that `after` is not null here.
+    if (leased.length + found.length > bounds.page) break;
+    leased.push(...found);
+    looked += tokens.length;
+    after = next;
     if (after === null) break;
   }
   const { failures, more } = await unrevokedLeases(env, leased);
   const retried = failures.filter(({ nextAttemptAt }) => nextAttemptAt !== null).length;
-  return { retried, looked, more: more || isFull || after !== null };
+  return { retried, looked, more: more || after !== null };
 }
