@@ -86,6 +86,11 @@ export const NAV: readonly { readonly title: string; readonly items: readonly Na
   },
 ];
 
+/** The pages that need capabilities, each with these. */
+export const PAGE_NEEDS: readonly (readonly [label: string, needs: Needs])[] = NAV.flatMap(
+  ({ items }) => items,
+).flatMap(({ label, needs }) => (needs ? [[label, needs] as const] : []));
+
 /** The first page that the policies of the token allow. */
 export function firstPage(session: Session): string {
   const items = NAV.flatMap((group) => group.items);

@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import type { Self } from "../../client/answers.d.ts";
 import { duration } from "../format.ts";
 import { href } from "../href.ts";
-import { NAV } from "../nav.ts";
+import { PAGE_NEEDS } from "../nav.ts";
 import { missingOf, needsOf } from "../needed-capabilities.ts";
 import type { Problem } from "../result.ts";
 import { ASKED_PATHS, useSession } from "../session.ts";
@@ -20,9 +20,7 @@ import {
 } from "../ui/index.ts";
 
 /** The capabilities that the pages of the navigation need, by path. */
-const NEEDS = new Map(
-  NAV.flatMap(({ items }) => items).flatMap(({ needs }) => (needs ? [[needs[0], needs] as const] : [])),
-);
+const NEEDS = new Map(PAGE_NEEDS.map(([, needs]) => [needs[0], needs] as const));
 
 /** The signed-in token, its capabilities and its end. */
 export function SessionPage() {

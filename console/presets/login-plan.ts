@@ -4,16 +4,16 @@ import { endpointOf } from "../policies/policy-endpoint.ts";
 import type { RecordValue } from "../records/field.ts";
 import type { Part } from "../records/part.ts";
 import { curlCommand, type FormRequest, labelOf, recordOf, terraformText } from "../records/request-commands.ts";
+import { FIRST_POLICY } from "./first-policies.ts";
 import { conflictOf, type MountSettings, settingsBody, withoutSecrets } from "./mount-settings.ts";
 import type { Preset, PresetPlace, PresetValues, Snippet } from "./preset.ts";
 
 /** The texts and requests that set up a login. */
 export interface LoginPlan {
   readonly place: PresetPlace;
-  /**
-   * The text of the existing policy, or a first policy, which allows a token to look itself up. null when the policy may not
-   * be read.
-   */
+  /** The policy that the role gives. */
+  readonly policyName: string;
+  /** The text of the existing policy, or of a new one. null when the policy may not be read. */
   readonly policy: string | null;
   readonly steps: readonly PlanStep[];
   /** The steps as commands of curl, without secrets. */
@@ -74,12 +74,6 @@ export interface Agreed {
 
 const NOTHING_AGREED: Agreed = { setsSecret: false, setsUp: false, replacesRole: false };
 
-const POLICY = `# What a token of this login may do: add the paths that it needs.
-path "auth/token/lookup-self" {
-  capabilities = ["read"]
-}
-`;
-
 interface PlanOptions {
   /** The origin that clients reach. */
   readonly address: string;
@@ -91,8 +85,10 @@ interface PlanOptions {
   readonly hasSettings?: boolean;
   /** The settings of the mount, when only its secret is set. */
   readonly kept?: RecordValue | undefined;
-  /** The text of the existing policy; null when it may not be read, undefined when it does not exist. */
+  /** The text of the existing policy, or of a new one; null when it may not be read. Absent: a first policy. */
   readonly policy?: string | null | undefined;
+  /** An existing policy that the role gives. Absent: the policy with the name of the role. */
+  readonly policyName?: string | undefined;
 }
 
 /**
@@ -100,26 +96,28 @@ interface PlanOptions {
  * be read.
  */
 export function planOf(preset: Preset, values: PresetValues, options: PlanOptions): LoginPlan {
-  const { address, mount = preset.mount, hasMount = false, kept, policy = POLICY } = options;
+  const { address, mount = preset.mount, hasMount = false, kept, policy = FIRST_POLICY } = options;
   const hasSettings = hasMount && options.hasSettings === true && kept === undefined;
   const name = values.role ?? "";
   const place: PresetPlace = { address, mount, role: name };
-  const role = { ...preset.role(values, place), token_policies: [name] };
-  const text = policy ?? POLICY;
-  const steps = stepsOf(preset, place, text, settingsBody(preset, values, place, kept), role);
+  const { policyName = name } = options;
+  // A policy that was chosen is not this login's alone: the texts do not write it.
+  const own = options.policyName === undefined ? policy : null;
+  const role = { ...preset.role(values, place), token_policies: [policyName] };
+  const asked = { name: policyName, text: policy ?? FIRST_POLICY };
+  const steps = stepsOf(preset, place, asked, settingsBody(preset, values, place, kept), role);
   const settings = settingsBody(preset, withoutSecrets(preset, values), place, kept);
-  const shown = stepsOf(preset, place, text, settings, role).filter(
+  const shown = stepsOf(preset, place, asked, settings, role).filter(
     ({ what }) =>
-      !(what === "policy" && policy === null) &&
-      !(what === "mount" && hasMount) &&
-      !(what === "settings" && hasSettings),
+      !(what === "policy" && own === null) && !(what === "mount" && hasMount) && !(what === "settings" && hasSettings),
   );
   return {
     place,
+    policyName,
     policy,
     steps,
     curl: shown.map(({ label, request }) => `# ${label}\n${curlCommand(request)}`).join("\n"),
-    terraform: terraformOf(preset, place, policy, settings, role, { hasMount, hasSettings }),
+    terraform: terraformOf(preset, place, own, settings, role, { hasMount, hasSettings }),
     snippets: preset.snippets(values, place),
     identity: preset.identity(values, place),
   };
@@ -132,7 +130,7 @@ export const configPath = ({ method }: Pick<Preset, "method">): string =>
 function stepsOf(
   { method, settings: usual, settingsOfMount }: Preset,
   place: PresetPlace,
-  policy: string,
+  policy: { readonly name: string; readonly text: string },
   settings: RecordValue | undefined,
   role: RecordValue,
 ): PlanStep[] {
@@ -140,8 +138,8 @@ function stepsOf(
   return [
     {
       what: "policy",
-      label: `The policy ${name}`,
-      request: { path: endpointOf(name), body: { policy } },
+      label: `The policy ${policy.name}`,
+      request: { path: endpointOf(policy.name), body: { policy: policy.text } },
     },
     {
       what: "mount",
@@ -171,14 +169,14 @@ function stepsOf(
  * only where that was agreed to.
  */
 export function stepsLeft(
-  { steps, place }: LoginPlan,
+  { steps, place, policyName }: LoginPlan,
   { method }: Preset,
   { mounts, policies, settings, roles }: Existing,
   { setsSecret, setsUp, replacesRole }: Agreed = NOTHING_AGREED,
 ) {
   const type = mounts[`${place.mount}/`];
   const isTaken = type !== undefined && type !== method;
-  const hasPolicy = policies.includes(place.role.toLowerCase());
+  const hasPolicy = policies.includes(policyName.toLowerCase());
   const isAlone = othersAt({ roles }, place.role) === "";
   const kept = (what: PlanStep["what"]): boolean =>
     (what === "policy" && hasPolicy) ||

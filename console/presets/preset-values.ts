@@ -19,7 +19,7 @@ export const valuesWithUsual = ({ mount, fields }: Preset, origin: string): Pres
 });
 
 /** Missing and wrong values that prevent a plan, by the names of the fields, in their order. */
-export function mistakesIn({ fields }: Preset, values: PresetValues): ReadonlyMap<string, string> {
+export function mistakesIn({ fields }: Preset, values: PresetValues): Map<string, string> {
   const { mount = "", address = "" } = values;
   const all = fields.map(({ name, wrong, isOptional = false }) => {
     const value = values[name] ?? "";

@@ -6,6 +6,7 @@ import { belowMount } from "../methods/mount-paths.ts";
 import { PARTS } from "../methods/parts-by-type.ts";
 import { needsOf } from "../needed-capabilities.ts";
 import { endpointOf } from "../policies/policy-endpoint.ts";
+import { usePolicyCheck } from "../policies/use-policy-check.ts";
 import {
   AllowedButton,
   Card,
@@ -29,6 +30,7 @@ import {
   stepsLeft,
 } from "./login-plan.ts";
 import { type UnusedSettings, unusedSettings, writesSettings } from "./mount-settings.ts";
+import { choiceMistake, FIRST_CHOICE, PATHS_OF_PAGES, PolicyChoiceFields } from "./policy-choice.tsx";
 import type { Preset, PresetValues } from "./preset.ts";
 import { PresetForm } from "./preset-form.tsx";
 import { mistakesIn, trimmed, valuesWithUsual } from "./preset-values.ts";
@@ -45,16 +47,23 @@ interface SetUpProps {
 export function SetUp({ preset, existing, onSent }: SetUpProps) {
   const [typed, setTyped] = useState<PresetValues>(() => valuesWithUsual(preset, window.location.origin));
   const [tried, attempt] = useTried();
+  const [policyChoice, setPolicyChoice] = useState(FIRST_CHOICE);
   const values = trimmed(typed);
   const { mount = "", address = "", role = "" } = values;
-  const mistakes = mistakesIn(preset, values);
-  const key = JSON.stringify([preset.id, values]);
+  const isNewPolicy = policyChoice.kind === "new";
+  const policyName = isNewPolicy ? role : policyChoice.name;
+  const key = JSON.stringify([preset.id, values, policyName]);
   const { busy, outcome, written, run } = useSteps(key, () => {
     onSent();
     met.reload();
   });
-  const met = useExisting(preset, mount, role, existing, written);
+  const met = useExisting(preset, mount, policyName, existing, written);
   const { settings, policy, roles } = met.found;
+  const isTyped = isNewPolicy && policy === undefined;
+  const check = usePolicyCheck(isTyped ? policyChoice.text : (policy ?? null), PATHS_OF_PAGES);
+  const policyMistake = isTyped || !isNewPolicy ? choiceMistake(policyChoice, check) : "";
+  const mistakes = mistakesIn(preset, values);
+  if (policyMistake !== "") mistakes.set("policy", policyMistake);
   const others = othersAt({ roles }, role);
   // A choice counts only for the mount at which it was made.
   const [choice, setChoice] = useState({ mount: "", sets: false });
@@ -81,7 +90,8 @@ export function SetUp({ preset, existing, onSent }: SetUpProps) {
         hasMount,
         hasSettings: settings !== null || (isUnset && !setsUp),
         kept: setsSecret && settings !== "hidden" && settings !== null ? settings : undefined,
-        policy,
+        policy: isTyped ? policyChoice.text : policy,
+        ...(!isNewPolicy && { policyName }),
       });
   const {
     problem: taken = "",
@@ -106,6 +116,15 @@ export function SetUp({ preset, existing, onSent }: SetUpProps) {
   return (
     <>
       <PresetForm preset={preset} values={typed} wrong={wrong} tried={tried} onValues={setTyped} onSubmit={submit}>
+        <PolicyChoiceFields
+          choice={policyChoice}
+          role={role}
+          policies={existing.policies}
+          wrong={tried || isNewPolicy ? policyMistake : ""}
+          check={check}
+          isForPeople={preset.method === "oidc"}
+          onChoice={setPolicyChoice}
+        />
         {met.problem && <ProblemNotice problem={met.problem} onRetry={met.reload} />}
         {unused && taken === "" && !busy && !isWritten() && (
           <Unused
@@ -129,7 +148,7 @@ export function SetUp({ preset, existing, onSent }: SetUpProps) {
         {meetsRole && plan && !met.busy && !busy && taken === "" && (
           <>
             <Notice tone="warn" title={`auth/${mount}/ has the role ${role} already`}>
-              {`Clients may log in by it. Replaced, it gives the policy ${role} and no other, and what is typed here counts for its next logins.`}
+              {`Clients may log in by it. Replaced, it gives the policy ${policyName} and no other, and what is typed here counts for its next logins.`}
             </Notice>
             <Agreement checked={replacesRole} onChange={(replaces) => setReplaced(replaces ? ofRole : "")}>
               Replace the role {role}
@@ -171,7 +190,7 @@ export function SetUp({ preset, existing, onSent }: SetUpProps) {
             {busy ? "Setting up…" : button}
           </AllowedButton>
           {plan && (policy !== undefined || isReady) && (
-            <a class="button" href={href(["policies", plan.place.role.toLowerCase()])}>
+            <a class="button" href={href(["policies", plan.policyName.toLowerCase()])}>
               Its policy
             </a>
           )}
@@ -179,7 +198,7 @@ export function SetUp({ preset, existing, onSent }: SetUpProps) {
       </PresetForm>
       {isReady && plan && <AtTheEnd preset={preset} plan={plan} />}
       {plan && !met.busy && (
-        <Texts plan={plan} hasPolicy={policy !== undefined && !written.has(endpointOf(plan.place.role))} />
+        <Texts plan={plan} hasPolicy={policy !== undefined && !written.has(endpointOf(plan.policyName))} />
       )}
     </>
   );
@@ -291,7 +310,7 @@ function Texts({ plan, hasPolicy }: TextsProps) {
   return (
     <Card title="What it is" beside={<Segments legend="As" options={FORMS} value={form} onChange={setForm} />} body>
       {form === "policy" && hasPolicy && (
-        <Notice title={`There is a policy ${plan.place.role.toLowerCase()} already: it stays as it is`}>
+        <Notice title={`There is a policy ${plan.policyName.toLowerCase()} already: it stays as it is`}>
           {plan.policy === null ? "Your policies do not let you read it." : "This is its text."}
         </Notice>
       )}

@@ -31,13 +31,13 @@ export type Written = ReadonlyMap<string, RecordValue>;
 export function useExisting(
   preset: Preset,
   mount: string,
-  role: string,
+  policyName: string,
   { mounts, policies }: Omit<Existing, "settings" | "roles">,
   written: Written,
 ) {
   const { api } = useSession();
   const type = mounts[`${mount}/`];
-  const name = role.toLowerCase();
+  const name = policyName.toLowerCase();
   const hasPolicy = policies.includes(name);
   const path = belowMount(mount, configPath(preset));
   const mayHaveRoles = type === preset.method && !written.has(ofMount(mount));

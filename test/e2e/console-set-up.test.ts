@@ -156,6 +156,56 @@ describe.skipIf(executable === undefined)("a login that is set up in the console
     expect(failed).toEqual(["/v1/auth/github/config"]);
   });
 
+  it("says what people may do, has it written or chosen, and gives it", async () => {
+    await data("POST", "sys/policies/acl/oncall", {
+      policy: 'path "sys/audit/events" { capabilities = ["read", "sudo"] }',
+    });
+    await openPlace(page, "methods?setup=people");
+    const policy = page.getByRole("group", { name: "What they may do" });
+    const text = policy.getByLabel("Text of the new policy");
+    const says = (words: string) => policy.getByRole("status").filter({ hasText: words }).waitFor();
+    await says("With it people sign in, and see their own session and nothing else.");
+    await policy.getByRole("button", { name: "Read the console" }).click();
+    await says(
+      "With it people open in the console: Forest, Tokens, What ends when, Ended lately, Leases, Policies, Auth methods",
+    );
+    await expectFitsWidths(page);
+    await expectReachable(page);
+    // A mistake is said at its place before anything is sent, and nothing is sent with it.
+    await text.fill('path "sys/auth" { capabilities = ["red"] }');
+    await policy.getByText(/capability.*\(line 1, column 35\)/).waitFor();
+    await button("Set up sign-in").click();
+    expect((await send("GET", "sys/policies/acl/people")).status).toBe(404);
+    await text.fill('path "sys/auth" { capabilities = ["read"] }');
+    await says("With it people open in the console: Auth methods.");
+    // One that exists.
+    await policy.getByText("One that exists").click();
+    await button("Set up sign-in").click();
+    await policy.getByText("Choose one").waitFor();
+    await policy.getByLabel("Policy of the role").selectOption("oncall");
+    await says("With it people open in the console: Audit log.");
+    await expectAccessible(page);
+
+    await openPlace(page, "methods?setup=aws");
+    await fill({ Account: "111111111111", "IAM role": "web", Role: "web", Path: "cloud" });
+    await policy.getByText("One that exists").click();
+    await policy.getByLabel("Policy of the role").selectOption("oncall");
+    await page.getByText("There is a policy oncall already: it stays as it is").waitFor();
+    await button("Set up AWS").click();
+    await page.getByText("The role web: written").waitFor();
+    expect(await data("GET", "auth/cloud/role/web")).toMatchObject({ token_policies: ["oncall"] });
+    expect((await send("GET", "sys/policies/acl/web")).status).toBe(404);
+
+    await openPlace(page, "methods?setup=aws");
+    await fill({ Account: "111111111111", "IAM role": "jobs", Role: "nightjobs", Path: "cloud2" });
+    const rule = 'path "cubbyhole/jobs" { capabilities = ["read"] }';
+    await text.fill(rule);
+    await button("Set up AWS").click();
+    await page.getByText("The policy nightjobs: written").waitFor();
+    expect(await data("GET", "sys/policies/acl/nightjobs")).toMatchObject({ policy: rule });
+    await policy.getByText("The policy nightjobs exists: the role gives it as it is.").waitFor();
+  });
+
   it("gives a script an AppRole, and ends with its role-id and a first secret-id, which log in", async () => {
     await openPlace(page, "methods");
     await page.getByRole("link", { name: "Set up a login…" }).click();

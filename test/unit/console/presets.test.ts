@@ -308,6 +308,19 @@ it("texts have a policy that exists as it is, and leave out one that may not be 
   expect(hidden.terraform).toMatch(/token_policies += \["deploy"\]/);
 });
 
+it("a policy that was chosen is given by the role, and written by no text and no step", () => {
+  const preset = presetOf("github") ?? fail();
+  const options = { address: ADDRESS, policy: "# of others\n", policyName: "oncall" };
+  const plan = planOf(preset, valuesOf("github"), options);
+  expect(plan.steps.at(-1)?.request.body).toMatchObject({ token_policies: ["oncall"] });
+  expect(plan.policy).toBe("# of others\n");
+  expect(plan.curl + plan.terraform).not.toMatch(/of others|sys\/policies|vault_policy/);
+  expect(plan.terraform).toMatch(/token_policies += \["oncall"\]/);
+  const { left, kept } = stepsLeft(plan, preset, { mounts: {}, policies: ["oncall"], settings: null, roles: [] });
+  expect(left.map(({ what }) => what)).toEqual(["mount", "settings", "role"]);
+  expect(kept.map(({ label }) => label)).toEqual(["The policy oncall"]);
+});
+
 it("commands enable no method that is there already", () => {
   const curlWith = (hasMount: boolean) =>
     planOf(presetOf("github") ?? fail(), valuesOf("github"), { address: ADDRESS, hasMount }).curl;
