@@ -166,7 +166,7 @@ function NoTrees({ total, mount }: { readonly total: number; readonly mount: str
     <div class="card">
       <Empty title="No token has another below it yet">
         <p>
-          A token hangs below the one that made it, and goes with it: then there is a tree, and it is drawn here. Make
+          A token hangs below the one that made it, and ends with it: then there is a tree, and it is drawn here. Make
           one, and open the token that you are signed in with.
         </p>
         <div class="row">

@@ -24,7 +24,7 @@ const KINDS = {
     card: EntityCard,
     empty: {
       title: "No entities yet",
-      text: "The first login of somebody makes one. It is who they are, by whatever method they come.",
+      text: "The first login of a person creates one. It stays the same whichever method the person signs in with.",
     },
   },
   groups: {

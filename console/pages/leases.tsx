@@ -4,11 +4,11 @@ import { counted, duration } from "../format.ts";
 import { href, pathOf } from "../href.ts";
 import { Attempt } from "../leases/failures.tsx";
 import { serviceOf } from "../leases/lease-text.ts";
-import { needsOf, refusalOf } from "../needed-capabilities.ts";
+import { needsOf } from "../needed-capabilities.ts";
 import { ConfirmButton } from "../records/confirm.tsx";
 import { done } from "../result.ts";
 import { go } from "../router.ts";
-import { ASKED_PATHS, useSession } from "../session.ts";
+import { ASKED_PATHS, mayDo, useSession } from "../session.ts";
 import { Metadata } from "../tokens/links.tsx";
 import { nameOf } from "../tokens/selection.ts";
 import { Card, Empty, End, Facts, Loading, Notice, PageHead, Time, useLoad } from "../ui/index.ts";
@@ -119,7 +119,7 @@ function Holder({ token }: { readonly token: Token }) {
 /** The token that holds or held a lease; undefined when it is not known, or may not be read. */
 function useHolder(id: string) {
   const session = useSession();
-  const mayAsk = refusalOf(needsOf(ASKED_PATHS.find), session.capabilities.of(ASKED_PATHS.find)) === "";
+  const mayAsk = mayDo(session, ...needsOf(ASKED_PATHS.find));
   const found = useLoad(mayAsk ? id : "", async () => {
     if (!mayAsk) return done(null);
     const answer = await session.api.call<FoundText>(ASKED_PATHS.find, { body: { token: id } });
@@ -164,8 +164,7 @@ function OneLease({ id, onRevoked }: { readonly id: string; readonly onRevoked: 
             onDone={onRevoked}
           >
             <p>
-              The secret of the lease is taken back. The lease of a token is the token: it ends with everything below
-              it.
+              The secret of the lease is revoked. The lease of a token is the token: it ends with everything below it.
             </p>
           </ConfirmButton>
         )

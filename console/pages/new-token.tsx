@@ -70,7 +70,7 @@ function MadeToken({ made, onAnother }: { readonly made: Envelope<unknown>; read
         )}
         {wrapped && (
           <p class="muted">
-            It works once, within {duration(wrapped.ttl)}. Whoever gets it runs these commands, or pastes it at the
+            It works once, within {duration(wrapped.ttl)}. The recipient runs these commands, or pastes it at the
             sign-in of this console, as a wrapping token, and is signed in with the token inside.
           </p>
         )}

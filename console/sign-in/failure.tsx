@@ -9,13 +9,13 @@ interface FailureProps {
   /** The auth method, or the kind of token. */
   readonly of: ChosenMethod | string;
   /** The provider's error text; "" for none. */
-  readonly told: string;
+  readonly providerMessage: string;
 }
 
 const WRAPPING = "wrapping token";
 
 /** The message of a failed sign-in. */
-export function Failure({ problem, of, told }: FailureProps) {
+export function Failure({ problem, of, providerMessage }: FailureProps) {
   const { status, messages, requestId } = problem;
   if (status === 0 && requestId === "" && of === "token") {
     return (
@@ -29,7 +29,7 @@ export function Failure({ problem, of, told }: FailureProps) {
     return (
       <Notice tone="bad" title={`This ${of} is not valid here.`}>
         It may have expired, been used up or been revoked, or its policies let it do nothing, not even look itself up.
-        {of === WRAPPING && " If it was not you who unwrapped it, tell who sent it: somebody else has what was inside."}
+        {of === WRAPPING && " If you did not unwrap it, report this to its sender: somebody else has the token inside."}
       </Notice>
     );
   }
@@ -38,7 +38,7 @@ export function Failure({ problem, of, told }: FailureProps) {
       {messages.map((message) => (
         <p key={message}>{loginText(message)}</p>
       ))}
-      {told !== "" && <p>It wrote: “{told}”</p>}
+      {providerMessage !== "" && <p>Its message: “{providerMessage}”</p>}
       {messages.some((message) => message.includes("redirect_uri")) && (
         <p>
           The role has to list <code>{redirectUri(pathOfMethod(of))}</code> in its <code>allowed_redirect_uris</code>.

@@ -89,7 +89,7 @@ function WayForm({ signIn, keepsPage, listed }: SignInFormProps & { readonly lis
   const [elsewhere, setElsewhere] = useState<ProviderLogin | null>(null);
   const [isOver, setIsOver] = useState(false);
   /** The provider's error text in the answer that opened this page. */
-  const [told, setTold] = useState(arrival?.isExpected ? arrival.told : "");
+  const [providerMessage, setProviderMessage] = useState(arrival?.isExpected ? arrival.providerMessage : "");
   const [wasRecognised, setWasRecognised] = useState(false);
   const fields = useRef<HTMLDivElement>(null);
   const isElsewhere = way === "method" && isAtProvider(method.type, values);
@@ -140,7 +140,7 @@ function WayForm({ signIn, keepsPage, listed }: SignInFormProps & { readonly lis
     if (next.way) setWay(next.way);
     if (next.method) setMethod(next.method);
     setWasRecognised(false);
-    setTold("");
+    setProviderMessage("");
     setProblem(null);
   };
 
@@ -167,7 +167,7 @@ function WayForm({ signIn, keepsPage, listed }: SignInFormProps & { readonly lis
   const isRight = way === "method" ? missingIn(method, values).length === 0 : given !== "" && !isStrange;
   const submit = (event: Event): void => {
     if (!attempt(event, isRight) || busy) return;
-    setTold("");
+    setProviderMessage("");
     if (isElsewhere) void goToProvider();
     else if (way === "token") void sendToken(given);
     else void send(way === "method" ? loginOf(method, values) : { kind: way, token: given });
@@ -210,7 +210,7 @@ function WayForm({ signIn, keepsPage, listed }: SignInFormProps & { readonly lis
       )}
       {problem && (
         <Focused on={problem}>
-          <Failure problem={problem} of={way === "method" ? method : way} told={told} />
+          <Failure problem={problem} of={way === "method" ? method : way} providerMessage={providerMessage} />
         </Focused>
       )}
       <button type="submit" class="button primary full" aria-disabled={busy}>

@@ -10,8 +10,8 @@ export function NotInitialized({ onLook }: { readonly onLook: () => void }) {
     <div class="stack">
       <Notice tone="warn" title="This server is not initialized">
         <p>
-          Nobody can sign in yet. If it was in use before, do not initialize it: bring a backup back. Else the first
-          call makes the root token, and shows it once:
+          Sign-in is not possible yet. If the server was in use before, do not initialize it: restore a backup.
+          Otherwise the first call creates the root token, and shows it once:
         </p>
       </Notice>
       <Copy value={initCommand(window.location.origin)} label="Command" />

@@ -12,7 +12,7 @@ export type Arrival =
       readonly mount: string;
       readonly fields: ProviderAnswer;
       /** The provider's error text; "" for none. It is trusted because its sender knew the state of the login. */
-      readonly told: string;
+      readonly providerMessage: string;
     }
   | { readonly isExpected: false; readonly place: string; readonly answer: ProviderAnswer };
 
@@ -42,6 +42,6 @@ export function readArrival(
   const isExpected = begun !== null && isAnswered(begun, answer.state, pathname);
   if (!isExpected) return { isExpected, place: "/ui/", answer };
   const { mount, place, clientNonce } = begun;
-  const told = answer.error === undefined ? "" : boundedText(given.get("error_description") ?? "");
-  return { isExpected, place, mount, fields: { ...answer, client_nonce: clientNonce }, told };
+  const providerMessage = answer.error === undefined ? "" : boundedText(given.get("error_description") ?? "");
+  return { isExpected, place, mount, fields: { ...answer, client_nonce: clientNonce }, providerMessage };
 }

@@ -13,7 +13,7 @@ interface SignOutProps {
   readonly onDone: () => void;
 }
 
-/** The sign-out. It does not revoke a token that others may have, and says so before. */
+/** The sign-out. It does not revoke a token that others may have, and warns of it before. */
 export function SignOut({ session, onDone }: SignOutProps) {
   const { isOwn, signOut } = session;
   const [asking, setAsking] = useState<"" | "sign-out" | "revocation">("");

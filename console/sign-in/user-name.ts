@@ -10,7 +10,7 @@ interface NamedToken {
 /**
  * The display name of the user: the entity's name, unless it was generated; then the metadata field `name`, if a login
  * made the token; then the token's display name. `name` comes before the display name because the latter has the
- * provider's `sub`. Metadata of a child token does not count, since whoever created the token chose it.
+ * provider's `sub`. Metadata of a child token does not count, since it was chosen by the creator of the token.
  */
 export function nameOf(entity: string, { path, display_name: displayName, meta }: NamedToken): string {
   if (entity !== "" && !isGenerated(entity)) return entity;

@@ -3,20 +3,20 @@ import { GivenBy } from "../policies/usage.tsx";
 import type { Preview } from "./revocation-preview.ts";
 import { entityOf, policyOf, waysOf } from "./ways-back.ts";
 
-interface CouldReturnProps {
+interface WaysBackNoticeProps {
   readonly filter: Readonly<Record<string, unknown>>;
   /** The preview; null when not known. */
   readonly preview: Preview | null;
 }
 
 /** After a revocation by a filter: how its clients could get new tokens, as far as that is known. */
-export function WaysBackNotice({ filter, preview }: CouldReturnProps) {
+export function WaysBackNotice({ filter, preview }: WaysBackNoticeProps) {
   const ways = preview === null ? [] : waysOf(preview.by);
   const policy = policyOf(filter);
   const entity = entityOf(filter);
   return (
     <section class="stack tight small" aria-label="What could still let them in">
-      <p>This ends tokens, and keeps nobody from getting others:</p>
+      <p>This ends tokens. Their clients can still get new ones:</p>
 
       {ways.length > 0 && (
         <p class="break">

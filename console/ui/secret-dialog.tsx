@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { Copy, Dialog } from "./controls.tsx";
 import { Notice } from "./notice.tsx";
 
-interface ShownOnceProps {
+interface SecretDialogProps {
   /** The title of the dialog. */
   readonly title: string;
   /** The label of the secret. */
@@ -15,7 +15,7 @@ interface ShownOnceProps {
 }
 
 /** A dialog with a new secret, which is shown only once. Escape or a click outside asks before it closes. */
-export function SecretDialog({ title, label, secret, children, onClose }: ShownOnceProps) {
+export function SecretDialog({ title, label, secret, children, onClose }: SecretDialogProps) {
   const [leaving, setLeaving] = useState(false);
   return (
     <Dialog title={title} onClose={() => setLeaving(true)}>

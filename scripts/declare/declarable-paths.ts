@@ -44,7 +44,7 @@ export function pathProblem(path: string): string | null {
   if (path.length > MAX_PATH) return `path is longer than ${MAX_PATH} characters`;
   if (path === "" || UNCLEAR.test(path)) return "path is not a plain path such as sys/policies/acl/admin";
   if (ANSWERS_SECRET.some((pattern) => pattern.test(path))) {
-    return "what this path answers is a credential or a secret, which nobody would receive";
+    return "what this path answers is a credential or a secret, which no client would receive";
   }
   if (DECLARABLE.some((pattern) => pattern.test(path))) return null;
   return "this path is no setting that can be declared: mounts, their config and roles, policies, quotas, entities and groups by name, the issuer, the rotation of keys";

@@ -39,7 +39,7 @@ export async function startFromFile(
     case "refused": {
       const lines = linesOfRefusal(start.value.outcome, declaration.requests);
       return err(
-        [...lines, `nobody is served until the start is complete: correct ${file} and run this again`].join("\n"),
+        [...lines, `no request is served until the start is complete: correct ${file} and run this again`].join("\n"),
       );
     }
     case "started":
@@ -53,5 +53,5 @@ export async function startFromFile(
 /** A start that leaves no way in is a mistake. */
 function closedToAll({ requests, rootTokenFile }: Declaration): string | null {
   if (rootTokenFile !== null || requests.some(({ path }) => isMount(path))) return null;
-  return "it enables no auth method and has no root_token_file: nobody could log in";
+  return "it enables no auth method and has no root_token_file: no client could log in";
 }

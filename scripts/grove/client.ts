@@ -10,7 +10,7 @@ const TIMEOUT_MS = 60_000;
 /** Most tries of a call that the server asks to repeat. */
 const MAX_TRIES = 5;
 const MAX_WAIT_SECONDS = 30;
-/** The user is told why a command waits for so long, or longer. */
+/** The reason for a wait of this length or longer is shown to the user. */
 const NOTICE_SECONDS = 3;
 /** Statuses of a proxy in front of the server, or of a busy server. */
 const TEMPORARY: ReadonlySet<number> = new Set([502, 503, 504]);

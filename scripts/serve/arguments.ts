@@ -11,7 +11,7 @@ Runs Grove on this machine: the same Worker as on Cloudflare, under workerd, wit
 
   --listen HOST:PORT        where to listen (default 127.0.0.1:8200; port 0 for any free one)
   --data DIR                where data are kept (default .grove/data)
-  --init FILE               initializes a new installation with what the file declares, before anybody is served; of one that
+  --init FILE               initializes a new installation with what the file declares, before any request is served; of one that
                             is initialized nothing is changed (docs/self-hosting.md)
   --trust-proxy LIST        addresses or CIDR blocks, separated by commas, of proxies in front
                             whose X-Forwarded-For is believed (default none)

@@ -19,7 +19,7 @@ const LOOK_EVERY_MS = 2;
 const BLIND_WAIT_MS = 200;
 
 /**
- * Pauses the Worker's process for a backup, so that all files are of one instant. The pause ends when the backup says so, when its
+ * Pauses the Worker's process for a backup, so that all files are of one instant. The pause ends when the backup ends it, when its
  * connection closes, and after MAX_PAUSE_MS at the latest. Without `resumed` the backup discards its copy.
  */
 export class Pauses {

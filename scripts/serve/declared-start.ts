@@ -9,8 +9,8 @@ import { exchange } from "../local/wait-until-answers.ts";
 const ANSWER_MS = 60_000;
 
 /**
- * The init token of a server that starts from a file. Without GROVE_INIT_TOKEN it is random and secret, so that nobody
- * can initialize the server before the file has done so, neither past its gateway nor at another node.
+ * The init token of a server that starts from a file. Without GROVE_INIT_TOKEN it is random and secret, so that no
+ * client can initialize the server before the file has done so, neither past its gateway nor at another node.
  */
 export function initTokenOf({ GROVE_INIT_TOKEN }: Readonly<Record<string, string | undefined>>): string {
   return GROVE_INIT_TOKEN?.trim() || randomBytes(24).toString("hex");

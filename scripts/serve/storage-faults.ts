@@ -21,7 +21,7 @@ const FAULTS: readonly Fault[] = [
   {
     line: /\bSQLITE_(?:CORRUPT\w*|NOTADB)\b/,
     meaning: (data) =>
-      `a database in ${data} is damaged, and requests that need it are answered 503: a backup of these data names it (backup --data), and one of before brings it back (${runbook("Restore")})`,
+      `a database in ${data} is damaged, and requests that need it are answered 503: "backup --data" of these data names it, and an earlier backup restores it (${runbook("Restore")})`,
   },
 ];
 

@@ -108,7 +108,7 @@ export async function finishSetup(
   await refreshInstallation(env);
   await untilInEffect(env);
   if (!keepsRoot) return ok("");
-  // Issued last: after a crash in between there is no root token that nobody knows.
+  // Issued last: a crash in between then leaves no root token that was never returned.
   const issued = await issue(env, installation, rootToken(currentTime(), null), null, "");
   return issued.ok ? ok(issued.value.clientToken) : issued;
 }

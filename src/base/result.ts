@@ -66,7 +66,7 @@ export type Failure =
    * are stored, whose keys are gone.
    */
   | { readonly code: "uninitialized"; readonly begun?: true; readonly lost?: true }
-  /** The login waits for a person; `message` is the code of the device flow (RFC 8628) that says so: 400. */
+  /** The login waits for a person; `message` is the code of the device flow (RFC 8628) for that: 400. */
   | { readonly code: "pending"; readonly message: string }
   /** A part that the request needs does not answer now; the same request may succeed later: 503 with Retry-After. */
   | { readonly code: "unavailable"; readonly message: string; readonly retryAfterSeconds: Seconds }

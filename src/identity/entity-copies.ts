@@ -215,7 +215,7 @@ export async function loadGroups(env: IdentityEnv, maxAgeMs = maxCopyAgeMs(env))
     const before = groupCopies.copied("groups")?.answer;
     const answer = await repeated(env.deployment, () => identityOf(env).allGroups(before?.revision ?? null));
     if (answer) return new GroupDirectory(answer);
-    if (!before) throw new Error("the directory answered nothing to an isolate that knows nothing");
+    if (!before) throw new Error("the directory returned no data to an isolate without a copy");
     return before;
   };
   return groupCopies.load("groups", { maxAgeMs, graceMs: 0 }, read);

@@ -30,7 +30,7 @@ export async function loadPublishedKeys(env: IssuerEnv, installation: Installati
     const before = copies.copied("issuer")?.answer;
     const answer = await oidcIssuerOf(env).published(before?.revision ?? null);
     if (answer === null) {
-      if (!before) throw new Error("the issuer answered nothing to an isolate that knows nothing");
+      if (!before) throw new Error("the issuer returned no data to an isolate without a copy");
       return before;
     }
     const { issuer, revision, shortestRotation } = answer;

@@ -196,7 +196,7 @@ async function readInstallation(env: SystemEnv): Promise<Result<Installation>> {
     await reportUse(env, known.keys, now);
     return ok(known);
   }
-  if (!snapshot) throw new Error("the system object answered nothing to an isolate that knows nothing");
+  if (!snapshot) throw new Error("the system object returned no data to an isolate without a copy");
   const { keys: sealedKeys } = snapshot.parts;
   const opened = sealedKeys ? await openKeys(env, sealedKeys.sealedKeyRing) : ok(null);
   if (!opened.ok) return opened;

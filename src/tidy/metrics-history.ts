@@ -28,7 +28,7 @@ export interface LiveCounts {
 /** What all isolates that reported counted within a slot, and the last known numbers of the installation. */
 interface HistorySample {
   readonly traffic: Traffic;
-  /** null: nobody counted in this slot. */
+  /** null: not counted in this slot. */
   readonly live: LiveCounts | null;
 }
 

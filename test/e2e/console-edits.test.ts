@@ -300,7 +300,7 @@ describe.skipIf(executable === undefined)("changes in the console", () => {
       .last()
       .fill(`s.${"A".repeat(84)}`);
     await guest.getByRole("button", { name: "Sign in" }).click();
-    await guest.getByText(/If it was not you who unwrapped it, tell who sent it/).waitFor();
+    await guest.getByText(/If you did not unwrap it, report this to its sender/).waitFor();
     expect(faults).toEqual([]);
     await guest.close();
   });

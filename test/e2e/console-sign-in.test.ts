@@ -80,7 +80,7 @@ describe.skipIf(executable === undefined)("sign-in by a method", () => {
   const statusOf = async (token: string | undefined): Promise<number> =>
     (await call(server, "GET", "/v1/auth/token/lookup-self", { token: token ?? "" })).status;
 
-  it("shows the command that initializes a server on which nobody can sign in yet", async () => {
+  it("shows the command that initializes a server that is not initialized", async () => {
     const { page } = await openPage(browser);
     const unavailable = { status: 503, json: { errors: ["Grove is not initialized"] } };
     await page.route("**/v1/sys/internal/ui/mounts", (route) => route.fulfill(unavailable), { times: 1 });

@@ -179,7 +179,7 @@ describe("serve --init", () => {
     [
       "a file that would let nobody in",
       'initialize "a" { request "b" { operation = "update" path = "sys/quotas/rate-limit/q" data { rate = 9 } } }',
-      "nobody could log in",
+      "no client could log in",
     ],
     [
       "what the server refuses",

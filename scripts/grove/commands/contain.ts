@@ -44,7 +44,7 @@ export async function containTokens(
 /** Leases that are sent again at the same time. */
 const PARALLEL = 4;
 
-/** Sends the leases again that fail, whatever comes of it: the check after it says so. */
+/** Retries the failing leases. The check that follows reports the result. */
 async function retryLeases(session: Session, job: string): Promise<Called<null>> {
   const { client, terminal } = session;
   const checked = orMissing(await checkAll(session, job), nothingIs("job", job));

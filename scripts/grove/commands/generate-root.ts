@@ -48,7 +48,7 @@ export async function generateRoot(
 
 /** The server's refusal while an attempt is open. */
 const OPEN = "root generation already in progress";
-const CANCEL = `${asCalled("generate-root --cancel")} ends it, whoever began it`;
+const CANCEL = `${asCalled("generate-root --cancel")} ends it, also when another caller began it`;
 
 function secretIn(
   environment: Readonly<Record<string, string | undefined>>,

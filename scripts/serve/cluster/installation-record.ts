@@ -45,7 +45,7 @@ interface Opened {
 
 /**
  * Returns the id of the bucket's installation, which the first node makes. The record is sealed with the seal key, so a node with another
- * seal key can't read it, and nobody without the key can make a record. The error names the mismatch.
+ * seal key can't read it, and without the key no record can be made. The error names the mismatch.
  */
 export async function joinInstallation(
   bucket: Pick<ClusterBucket, "get" | "put" | "hasEngineData">,

@@ -81,7 +81,7 @@ export function mayInitialize(env: Env, token: string): boolean {
   return !env.GROVE_INIT_TOKEN || isInitToken(env, token);
 }
 
-/** True for the init token of a deployment that has one. A secret of white space alone admits nobody. */
+/** True for the init token of a deployment that has one. A secret of white space alone matches no token. */
 export function isInitToken({ GROVE_INIT_TOKEN = "" }: Env, token: string): boolean {
   const secret = withoutWhiteSpace(GROVE_INIT_TOKEN);
   return secret !== "" && equalTexts(token, secret);

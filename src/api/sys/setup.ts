@@ -14,7 +14,7 @@ const NEEDS_INIT_TOKEN: Failure = {
 
 /**
  * The start of an installation from a file, instead of `sys/init`: what the file declares is written with the setup
- * token, through the same endpoints as by any client, before anybody else is served. The reference reads such a file
+ * token, through the same endpoints as by any client, before any other request is served. The reference reads such a file
  * itself.
  */
 export const SETUP_ROUTES: readonly Route[] = [

@@ -142,7 +142,7 @@ async function verifySecretId(
   const actual = secretId?.accessor ?? null;
   const found = checks.record("secret_id", { actual }, orWrong(secretId));
   if (!found.ok) return found;
-  // A login that is refused from here on names it, too: whoever sent it has the secret-id.
+  // A login that is refused from here on names it, too: its sender has the secret-id.
   notes.principal = found.value.accessor;
   notes.secretId = found.value.accessor;
   const list = excludedBy === "token_bound_cidrs" ? "token of the secret ID" : "secret ID";

@@ -9,7 +9,7 @@ import type { AppRole } from "./role.ts";
 
 /** A secret-id, without its text and its hash. */
 export interface SecretId {
-  /** Names it to operators. It is no secret: nobody can log in with it. */
+  /** Names it to operators. It is no secret: it authenticates no login. */
   readonly accessor: string;
   readonly createdAt: Ms;
   /** When it was last used, as far as uses are counted. */

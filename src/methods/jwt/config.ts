@@ -101,7 +101,7 @@ export function readConfig(fields: ConfigFields, listed: PrivateHosts, env: Trus
 
 /**
  * Applies a write. A secret that is not sent stays, since reads do not show it. It stays only for the same client of
- * the same issuer: whoever may write the configuration must not have it sent to a host of their own.
+ * the same issuer: a caller that may write the configuration must not have it sent to a host of its own.
  */
 export function changeJwtConfig(
   before: JwtConfig | null,

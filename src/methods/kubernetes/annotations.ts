@@ -13,8 +13,8 @@ const RESERVED: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Returns the metadata in the annotations of a service account. Whoever may edit a service account sets them, so they
- * can't have the names of what the API server vouches for.
+ * Returns the metadata in the annotations of a service account. Every user who may edit a service account sets them, so
+ * they can't have the names of what the API server has verified.
  */
 export function aliasMetadataIn(
   annotations: Readonly<Record<string, unknown>>,

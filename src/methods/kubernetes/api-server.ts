@@ -95,7 +95,7 @@ interface Question {
   readonly path: string;
   /** Null for a GET. */
   readonly body: string | null;
-  /** The right that it takes in the cluster, for whoever has to grant it. */
+  /** The right that it takes in the cluster, for the administrator who grants it. */
   readonly right: string;
 }
 

@@ -75,7 +75,7 @@ export function readClusterConfig(
 
 /**
  * Applies a write. A reviewer that is not sent stays, since reads do not show it. It stays only for the same host:
- * whoever may write the configuration must not have the reviewer sent to a host of their own.
+ * a caller that may write the configuration must not have the reviewer sent to a host of its own.
  */
 export function changeConfig(before: KubernetesConfig | null, change: KubernetesConfigChange): KubernetesConfig {
   const kept = before?.host === change.host ? before.sealedReviewer : null;
@@ -94,10 +94,10 @@ export const CLUSTER_VIEW = view<KubernetesConfig>({
   use_annotations_as_alias_metadata: ["boolean", (config) => config.annotationsAsMetadata],
 });
 
-/** Returns warnings about a configuration, for whoever reads it. */
+/** Returns the warnings in the answer to a read of a configuration. */
 export function configWarnings({ sealedReviewer }: KubernetesConfig): readonly string[] {
   return sealedReviewer === null
-    ? ["without token_reviewer_jwt no token of this mount can be renewed: nobody could ask for its service account"]
+    ? ["without token_reviewer_jwt no token of this mount can be renewed: Grove can't read its service account"]
     : [];
 }
 

@@ -49,7 +49,7 @@ interface LoginInput {
   readonly jwt: string;
 }
 
-/** What the token of a login says, read without asking anybody. */
+/** The contents of the token of a login, read without a call to the API server. */
 interface Read {
   readonly claims: Claims;
   readonly algorithm: JwtAlgorithm;

@@ -23,7 +23,7 @@ export async function renewKubernetesLogin(renewal: LoginRenewal): Promise<Resul
   const problem = accountProblem(role, account);
   if (problem) return refuse(problem);
   const reviewer = await asReviewer(renewal, config, false);
-  if (!reviewer) return refuse("without token_reviewer_jwt nobody can ask for the service account: log in again");
+  if (!reviewer) return refuse("without token_reviewer_jwt Grove can't read the service account: log in again");
   const found = await readServiceAccount(reviewer, account);
   if (!found.ok) return err(unanswered("show the service account to the reviewer", found.error));
   if (found.value === null) return refuse("the service account does not exist any more");

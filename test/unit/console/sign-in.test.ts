@@ -135,7 +135,7 @@ describe("an unwrapped token", () => {
   });
 });
 
-describe("the name of whoever is signed in", () => {
+describe("the name of the signed-in user", () => {
   it("is that of the entity, unless it was generated", () => {
     const token = { path: "auth/ci/login", display_name: "ci-alice", meta: null };
     expect(nameOf("alice", { ...token, meta: { name: "al" } })).toBe("alice");
@@ -165,14 +165,16 @@ describe("the return from an identity provider", () => {
       place: "/ui/tokens?name=a",
       mount: "people",
       fields: { code: "c", iss: "https://i", state: "st", client_nonce: "secret" },
-      told: "",
+      providerMessage: "",
     });
     expect(at(callbackPath("people"), "?error=access_denied&error_description=text&state=st")).toMatchObject({
       fields: { error: "access_denied", state: "st", client_nonce: "secret" },
-      told: "text",
+      providerMessage: "text",
     });
-    // Without an error nothing is told, whatever the address says.
-    expect(at(callbackPath("people"), "?code=c&error_description=text&state=st")).toMatchObject({ told: "" });
+    // Without an error there is no message, whatever the address has.
+    expect(at(callbackPath("people"), "?code=c&error_description=text&state=st")).toMatchObject({
+      providerMessage: "",
+    });
   });
 
   it("is refused with another state, at another mount, and in a tab that began none", () => {

@@ -35,8 +35,8 @@ const SHOWN_ISSUER = 200;
 const LEEWAY_MS: Ms = 24 * 3_600_000;
 
 /**
- * Asks the mounts about a text that is no token: the secret of a client, or a token of another issuer. Nobody is logged
- * in by that. null: no mount knows it.
+ * Asks the mounts about a text that is no token: the secret of a client, or a token of another issuer. This is no
+ * login. null: no mount recognises it.
  */
 export async function findLogin(
   { env, installation }: { readonly env: Env; readonly installation: Installation },

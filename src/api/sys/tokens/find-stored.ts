@@ -83,7 +83,8 @@ const kindOf = ({ policies }: ListedToken) => (policies.includes(RESPONSE_WRAPPI
 
 const LIVE_MESSAGES = {
   service: "This token is alive: anyone who has the text can use it",
-  wrapping: "This is a wrapping token that nobody has unwrapped: anyone who has the text can take what it holds, once",
+  wrapping:
+    "This is a wrapping token that has not been unwrapped: anyone who has the text can take what it holds, once",
 } as const;
 
 export async function listedAt(env: Env, { treeId, row }: TokenAddress): Promise<ListedToken | undefined> {

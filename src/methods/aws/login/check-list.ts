@@ -24,7 +24,7 @@ export const CHECKS = {
   inferred_role: "The role in the instance profile is the one whose session the principal is.",
   role_tag: "The instance has a genuine role tag, where the role wants one.",
   deny_list: "The role tag is not on the deny list.",
-  access_list: "The access list lets the instance log in: it is its first login, or it knows the nonce.",
+  access_list: "The access list lets the instance log in: it is its first login, or the nonce is right.",
   signature_uses: "The signed request has not given as many tokens as it may.",
   ...LAST_CHECKS,
 } as const satisfies Readonly<Record<string, string>>;

@@ -38,7 +38,7 @@ export interface BegunLogin {
   readonly poll?: { readonly state: string; readonly interval: number; readonly userCode?: string };
 }
 
-/** Begins a login: stores what it remembers, and returns the address where the person signs in. */
+/** Begins a login: stores its state, and returns the address where the person signs in. */
 export async function beginLogin(attempt: OidcAttempt, beginning: Beginning): Promise<Result<BegunLogin>> {
   const { env, mount, checks } = attempt;
   const now = currentTime();

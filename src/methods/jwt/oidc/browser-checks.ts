@@ -7,13 +7,13 @@ import type { BrowserLogin } from "./browser-role.ts";
 export const BROWSER_CHECKS = {
   oidc_redirect: "The address to return to is one of those that the role allows.",
   oidc_device: "The provider begins a login on any device. For the callback mode device.",
-  oidc_state: "The login was begun here, is not too old, and nobody else went on with it.",
+  oidc_state: "The login was begun here, is not too old, and was not continued by another request.",
   oidc_client_nonce: "The client is the one that began the login.",
   oidc_answer: "The provider consented, and it is the provider that was asked (iss).",
   oidc_exchange: "The provider gave tokens for its answer, to the one who asked for it (PKCE).",
   oidc_issuer: "The issuer (iss) is exactly the one of the discovery document.",
   oidc_nonce: "The ID token repeats the nonce of the login.",
-  oidc_access_token: "The access token is that of the ID token, where that says so (at_hash).",
+  oidc_access_token: "The access token belongs to the ID token, where that has an at_hash.",
   oidc_groups: "Microsoft Graph lists the groups that the ID token leaves out. With the provider azure.",
   oidc_age: "The person signed in at the provider lately enough, if the role has a max_age.",
 } as const;

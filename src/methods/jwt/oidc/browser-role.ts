@@ -7,7 +7,7 @@ import { redirectProblem } from "./redirect-uris.ts";
 const CALLBACK_MODES = ["client", "device", "direct"] as const;
 
 /**
- * Where the answer of the provider goes. "client": to the client, which passes it on. "device": to nobody; the client
+ * Where the answer of the provider goes. "client": to the client, which passes it on. "device": nowhere; the client
  * polls until a person has consented on any device (RFC 8628). "direct": to this server, which the client polls.
  */
 type CallbackMode = (typeof CALLBACK_MODES)[number];
@@ -59,7 +59,7 @@ export function browserFieldsProblem(fields: BrowserFields): string | null {
   if (type === "jwt" && isLimited(fields)) return NOT_OF_JWT;
   if (mode !== "" && !isMode(mode)) return "invalid 'callback_mode': it must be client, device or direct";
   if (fields.oidc_disable_confirmation) {
-    return "oidc_disable_confirmation can't be set: without it, who follows a link signs in whoever sent it";
+    return "oidc_disable_confirmation can't be set: without the confirmation, a person who follows a link of an attacker signs the attacker in";
   }
   const problem = uris.map(redirectProblem).find((one) => one !== null);
   if (problem) return `allowed_redirect_uris: each ${problem}`;

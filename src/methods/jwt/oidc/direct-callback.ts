@@ -9,7 +9,7 @@ import { type Confirmed, changeLogin, type DirectLogin, isConfirmed, type Opened
 import { keepCode } from "./stored-code.ts";
 import { browserRole, conditionsOf, knownProvider, redeemCode } from "./verify-tokens.ts";
 
-/** Letters that nobody mistakes for another, and that make no words (RFC 8628, section 6.1). */
+/** Letters that are not mistaken for one another, and that make no words (RFC 8628, section 6.1). */
 const LETTERS = "BCDFGHJKLMNPQRSTVWXZ";
 const CODE_LETTERS = 8;
 const MAX_WRONG_CODES = 5;
@@ -63,7 +63,7 @@ export async function confirmLogin(attempt: OidcAttempt, sent: Confirmation): Pr
   }
   const login = { ...found.value, pending };
   if (!isUserCode(sent.userCode, pending.userCode)) return refuseCode(attempt, login, sent.confirmation, now);
-  // From here on nobody else can go on with it.
+  // From here on no other request can continue it.
   const confirmed: DirectLogin = { ...withoutSecrets(pending), progress: "confirmed" };
   const row = await changeLogin(attempt, login, confirmed, now);
   if (!row) return checks.record("oidc_state", {}, refuse(EXPIRED));

@@ -29,12 +29,12 @@ export interface Confirmed {
   readonly conditions: string;
 }
 
-/** What a login by an authorization code remembers. */
+/** The state of a login by an authorization code. */
 export interface CodeLogin {
   readonly kind: "code";
   /** Revision of the configuration, so that a login ends when the issuer changes. */
   readonly revision: string;
-  /** As the provider was told it. */
+  /** As it was sent to the provider. */
   readonly redirectUri: string;
   /** Secrets: what the ID token must repeat, and what proves who asked for the code (PKCE). */
   readonly nonce: string;
@@ -44,13 +44,13 @@ export interface CodeLogin {
   /** The answer of the provider, when this server got it. */
   readonly code?: string;
   /**
-   * A secret of the browser that came back with that code. Who began the login does not know it: they may have sent
-   * somebody else to the provider.
+   * A secret of the browser that came back with that code. The client that began the login does not have it: it
+   * may have sent another person to the provider.
    */
   readonly confirmation?: string;
 }
 
-/** What a login on any device remembers (RFC 8628). */
+/** The state of a login on any device (RFC 8628). */
 export interface DeviceLogin {
   readonly kind: "device";
   readonly revision: string;
@@ -63,7 +63,7 @@ export interface DeviceLogin {
   readonly nextPollAt: Ms;
 }
 
-/** What a login remembers whose answer comes to this server, while its client asks for the result. */
+/** The state of a login whose answer comes to this server, while its client polls for the result. */
 export interface DirectLogin extends Omit<CodeLogin, "kind" | "returnTo"> {
   readonly kind: "direct";
   /** What the person copies from the client to the page. */
@@ -148,7 +148,7 @@ export async function openLogin(
   return { ...found, key, row: found.row, pending: storedJson<PendingLogin>(text) };
 }
 
-/** Replaces what a login remembers. Returns its row, or null when somebody else has changed it meanwhile. */
+/** Replaces the state of a login. Returns its row, or null when another request has changed it meanwhile. */
 export async function changeLogin(
   { env, installation, mount }: Place,
   { row }: Pick<OpenedLogin, "row">,

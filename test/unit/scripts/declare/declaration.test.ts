@@ -191,7 +191,7 @@ describe("a declaration", () => {
     "identity/oidc/token/r",
   ])("refuses %s, whose answer is a credential or a secret", (path) => {
     expect(problemsOf(request({ path: JSON.stringify(path) }))).toEqual([
-      "4: one.r: what this path answers is a credential or a secret, which nobody would receive",
+      "4: one.r: what this path answers is a credential or a secret, which no client would receive",
     ]);
   });
 
