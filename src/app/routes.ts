@@ -15,6 +15,7 @@ import { LEASE_ROUTES } from "../api/sys/leases/leases.ts";
 import { LEASE_REVOCATION_ROUTES } from "../api/sys/leases/revoke.ts";
 import { METRICS_ROUTES } from "../api/sys/metrics.ts";
 import { MOUNT_ROUTES } from "../api/sys/mounts/mounts.ts";
+import { REMOUNT_ROUTES } from "../api/sys/mounts/remount.ts";
 import { policyRoutes } from "../api/sys/policies.ts";
 import { QUOTA_ROUTES } from "../api/sys/quotas.ts";
 import { SETUP_ROUTES } from "../api/sys/setup.ts";
@@ -46,6 +47,7 @@ const FIXED = new RouteTable([
   ...GENERATE_ROOT_ROUTES,
   ...policyRoutes(KINDS.credentials.flatMap(({ holders }) => holders)),
   ...MOUNT_ROUTES,
+  ...REMOUNT_ROUTES,
   ...QUOTA_ROUTES,
   ...AUDIT_ARCHIVE_ROUTES,
   // Before the devices, which can have any name.
