@@ -1,9 +1,7 @@
-import { nameKey } from "../../base/case-folding.ts";
 import { currentTime, type Ms } from "../../base/clock.ts";
 import { inGroups } from "../../base/parallel.ts";
 import { DENIED, err, ok, type Result, refuse } from "../../base/result.ts";
-import { SealedTable, type TableShape } from "../../storage/sealed-table.ts";
-import { columnOf, type Migration, Tables } from "../../storage/tables.ts";
+import { columnOf, Tables } from "../../storage/tables.ts";
 import { GroveObject } from "../../system/grove-object.ts";
 import type { IdentityEnv } from "../env.ts";
 import { type Merge, mergeEntities } from "../merge.ts";
@@ -21,113 +19,29 @@ import type {
 import type { AbsentEntity } from "../shard/entity-shard.ts";
 import { shardOfEntity } from "../shard/sharding.ts";
 import { entityShard } from "../stubs.ts";
+import { EntityNameStore } from "./entity-name-store.ts";
 import { GroupStore } from "./group-store.ts";
 import { MERGE_MIGRATIONS, MergeStore } from "./merge-store.ts";
-
-/** The schema of the directory. Names are stored as sent, and in lower case (`name_key`) for comparison. */
-export const IDENTITY_MIGRATIONS: readonly Migration[] = [
-  {
-    version: 1,
-    description: "names of entities, groups with their members and aliases, and what shards must be notified of",
-    sql: `
-      CREATE TABLE entity_names (
-        entity_id TEXT PRIMARY KEY,
-        name TEXT NOT NULL,
-        name_key TEXT NOT NULL UNIQUE,
-        seal BLOB
-      ) WITHOUT ROWID;
-      CREATE TABLE groups (
-        id TEXT PRIMARY KEY,
-        name TEXT NOT NULL,
-        name_key TEXT NOT NULL UNIQUE,
-        type TEXT NOT NULL,
-        metadata TEXT NOT NULL,
-        policies TEXT NOT NULL,
-        created_at INTEGER NOT NULL,
-        updated_at INTEGER NOT NULL,
-        seal BLOB
-      ) WITHOUT ROWID;
-      CREATE TABLE group_aliases (
-        id TEXT PRIMARY KEY,
-        group_id TEXT NOT NULL UNIQUE,
-        name TEXT NOT NULL,
-        name_key TEXT NOT NULL,
-        mount_accessor TEXT NOT NULL,
-        created_at INTEGER NOT NULL,
-        updated_at INTEGER NOT NULL,
-        seal BLOB,
-        UNIQUE (mount_accessor, name_key)
-      ) WITHOUT ROWID;
-      CREATE TABLE group_entities (
-        group_id TEXT NOT NULL,
-        entity_id TEXT NOT NULL,
-        seal BLOB,
-        PRIMARY KEY (entity_id, group_id)
-      ) WITHOUT ROWID;
-      CREATE INDEX group_entities_by_group ON group_entities (group_id);
-      CREATE TABLE group_groups (
-        group_id TEXT NOT NULL,
-        member_id TEXT NOT NULL,
-        seal BLOB,
-        PRIMARY KEY (member_id, group_id)
-      ) WITHOUT ROWID;
-      CREATE INDEX group_groups_by_group ON group_groups (group_id);
-      CREATE TABLE entity_shards (number INTEGER PRIMARY KEY);
-      CREATE TABLE unsent (entity_id TEXT PRIMARY KEY, version INTEGER NOT NULL) WITHOUT ROWID;
-      CREATE TABLE state (groups_revision INTEGER NOT NULL, version INTEGER NOT NULL);
-      INSERT INTO state (groups_revision, version) VALUES (1, 1);
-    `,
-  },
-];
-
-export const DIRECTORY_VERSION_MIGRATIONS: readonly Migration[] = [
-  {
-    version: 1,
-    description: "the version of what shards are sent, with a seal",
-    sql: "CREATE TABLE directory_version (id INTEGER PRIMARY KEY CHECK (id = 1), version INTEGER NOT NULL, seal BLOB);",
-  },
-];
-
-/**
- * Shards ignore entries that are older than the last one. Without the seal an attacker who can write the storage could
- * raise the version once, and no later change of a name or of groups would reach the entities that changed meanwhile.
- */
-const VERSION: TableShape = {
-  table: "directory_version",
-  kind: "directory version",
-  key: ["id"],
-  sealed: ["version"],
-};
+import { IDENTITY_MIGRATIONS } from "./tables.ts";
+import { UnsentEntities, type UnsentEntity } from "./unsent-entities.ts";
 
 /** Maximum number of entities in one round of calls. */
 const BATCH = 1_000;
 /** Delay of the alarm that sends pending entries, after a change or a failed attempt. */
 const RETRY_MS = 10_000;
 
-/** An entity that its shard must be notified of, and the version of its last change. */
-type Unsent = { id: string; version: number };
-type NameRow = Record<"entity_id" | "name" | "name_key", string>;
-
 /**
  * The directory of an installation: data that must be consistent across all entities. It decides about the names that
  * operators give to entities, about groups, and about the members of groups, each change in one transaction. Requests
  * read groups from here, through the copy of their isolate, and entities from their shards.
  *
- * It sends the name and groups of a changed entity to the entity's shard. Changed entities are queued (table `unsent`)
+ * It sends the name and groups of a changed entity to the entity's shard. Changed entities are queued (`UnsentEntities`)
  * in the transaction of the change, and the answer to the change waits until their shards have them. After a crash in
- * between, or when a shard does not answer, the alarm sends them. An entry is complete and has a version, so entries
- * may arrive twice and in any order.
+ * between, or when a shard does not answer, the alarm sends them.
  */
 export class Identity extends GroveObject<IdentityEnv> {
-  /** Tampered rows count as absent, except in `#entryOf`. */
-  readonly #names = new SealedTable<NameRow>(this.tables, this.seals, {
-    table: "entity_names",
-    kind: "entity name",
-    key: ["entity_id"],
-    sealed: ["name", "name_key"],
-  });
-  readonly #versionTables = new Tables(this.ctx.storage.sql, DIRECTORY_VERSION_MIGRATIONS, "directory_version");
-  readonly #version = new SealedTable<{ id: number; version: number }>(this.#versionTables, this.seals, VERSION);
+  readonly #names = new EntityNameStore(this.tables, this.seals);
+  readonly #unsent = new UnsentEntities(this.tables, this.ctx.storage.sql, this.seals);
   readonly #mergeTables = new Tables(this.ctx.storage.sql, MERGE_MIGRATIONS, "merges");
   readonly #merges = new MergeStore(this.#mergeTables, this.seals);
   readonly #groups = new GroupStore(
@@ -144,7 +58,7 @@ export class Identity extends GroveObject<IdentityEnv> {
   constructor(ctx: DurableObjectState, env: IdentityEnv) {
     super(ctx, env, IDENTITY_MIGRATIONS);
     this.alarms.add("directory_unsent", {
-      dueAt: () => (this.#unsent(1).length === 0 ? null : currentTime()),
+      dueAt: () => (this.#unsent.next(1).length === 0 ? null : currentTime()),
       run: () => this.#send(),
       pauseMs: () => RETRY_MS,
     });
@@ -163,7 +77,7 @@ export class Identity extends GroveObject<IdentityEnv> {
   /** Returns the id of the entity to which an operator gave this name; null when there is none. */
   async entityOfName(name: string): Promise<string | null> {
     await this.keys.open();
-    return this.#holderOf(nameKey(name));
+    return this.#names.holderOf(name);
   }
 
   /**
@@ -173,12 +87,9 @@ export class Identity extends GroveObject<IdentityEnv> {
   async nameEntity(entityId: string, name: string, insteadOf: string | null): Promise<string> {
     return this.#change(() => {
       if (insteadOf !== null) this.#forget(insteadOf);
-      const name_key = nameKey(name);
-      const holder = this.#holderOf(name_key) ?? entityId;
+      const holder = this.#names.holderOf(name) ?? entityId;
       if (holder !== entityId) return holder;
-      // Another row with this name was tampered with.
-      this.tables.exec("DELETE FROM entity_names WHERE name_key = ? AND entity_id <> ?", name_key, entityId);
-      this.#names.put({ entity_id: entityId, name, name_key });
+      this.#names.put(entityId, name);
       this.#changed.add(entityId);
       return entityId;
     });
@@ -187,14 +98,13 @@ export class Identity extends GroveObject<IdentityEnv> {
   /** Returns at most `limit` names that operators gave to entities, after `after`, in order. */
   async listNames(after: string, limit: number): Promise<string[]> {
     await this.keys.open();
-    const names = this.#names.list("WHERE name_key > ? ORDER BY name_key LIMIT ?", nameKey(after), limit);
-    return names.map(({ name }) => name);
+    return this.#names.list(after, limit);
   }
 
   /** Returns at most `limit` ids of entities whose given names contain `key` (lower case). Reads all names. */
   async searchNames(key: string, limit: number): Promise<string[]> {
     await this.keys.open();
-    return this.#names.list("WHERE instr(name_key, ?) > 0 LIMIT ?", key, limit).map(({ entity_id }) => entity_id);
+    return this.#names.search(key, limit);
   }
 
   /** Removes deleted entities from the names and the groups. Safe to repeat. */
@@ -311,7 +221,7 @@ export class Identity extends GroveObject<IdentityEnv> {
   async #change<T>(write: () => T): Promise<T> {
     await this.keys.open();
     this.tables.create();
-    this.#versionTables.create();
+    this.#unsent.createTables();
     const value = this.#apply(write);
     await this.#send();
     return value;
@@ -322,10 +232,7 @@ export class Identity extends GroveObject<IdentityEnv> {
     const value = this.ctx.storage.transactionSync(() => {
       this.#changed.clear();
       const written = write();
-      const version = this.#changed.size === 0 ? 0 : this.#nextVersion();
-      for (const id of this.#changed) {
-        this.tables.exec("INSERT OR REPLACE INTO unsent (entity_id, version) VALUES (?, ?)", id, version);
-      }
+      this.#unsent.add(this.#changed);
       return written;
     });
     if (this.#changed.size > 0) void this.alarms.atLatest(currentTime() + RETRY_MS);
@@ -334,40 +241,19 @@ export class Identity extends GroveObject<IdentityEnv> {
 
   /** Sends all queued entities. @throws when a shard does not answer. */
   async #send(): Promise<void> {
-    for (let queued = this.#unsent(BATCH); queued.length > 0; queued = this.#unsent(BATCH)) {
+    for (let queued = this.#unsent.next(BATCH); queued.length > 0; queued = this.#unsent.next(BATCH)) {
       const byShard = [...Map.groupBy(queued, ({ id }) => shardOfEntity(id))];
       await inGroups(byShard, ([shard, here]) => this.#sendTo(shard, here));
     }
   }
 
-  async #sendTo(shard: number | null, queued: readonly Unsent[]): Promise<void> {
+  async #sendTo(shard: number | null, queued: readonly UnsentEntity[]): Promise<void> {
     if (shard !== null) {
       const entries = queued.map(({ id }) => this.#entryOf(id));
-      const version = this.#lastVersion() ?? this.#nextVersion();
-      const absent = await entityShard(this.env, shard).putDirectoryEntries(entries, version);
+      const absent = await entityShard(this.env, shard).putDirectoryEntries(entries, this.#unsent.version());
       if (absent.length > 0) this.#apply(() => this.#forgetAbsent(absent));
     }
-    // An entity that changed during the call has another version and stays queued.
-    const sent = "DELETE FROM unsent WHERE entity_id = ? AND version = ?";
-    for (const { id, version } of queued) this.tables.exec(sent, id, version);
-  }
-
-  #unsent(limit: number): Unsent[] {
-    return this.tables.exec<Unsent>("SELECT entity_id AS id, version FROM unsent LIMIT ?", limit).toArray();
-  }
-
-  /**
-   * Returns a version above the last one and not below the time in ms, so that a restored object repeats no version.
-   */
-  #nextVersion(): number {
-    const version = Math.max((this.#lastVersion() ?? 0) + 1, currentTime());
-    this.#version.put({ id: 1, version });
-    return version;
-  }
-
-  /** null before the first change, and for a version that was tampered with. */
-  #lastVersion(): number | null {
-    return this.#version.find(1)?.version ?? null;
+    this.#unsent.remove(queued);
   }
 
   #forget(entityId: string): void {
@@ -390,12 +276,8 @@ export class Identity extends GroveObject<IdentityEnv> {
   }
 
   #entryOf(entityId: string): DirectoryEntry {
-    const { good, tampered } = this.#names.judged("WHERE entity_id = ?", entityId);
-    if (tampered.length > 0) return { entityId, name: null, groupIds: null };
-    return { entityId, name: good[0]?.name ?? null, groupIds: this.#groups.members.ofEntity(entityId) };
-  }
-
-  #holderOf(key: string): string | null {
-    return this.#names.list("WHERE name_key = ?", key)[0]?.entity_id ?? null;
+    const named = this.#names.nameOf(entityId);
+    if (named === "tampered") return { entityId, name: null, groupIds: null };
+    return { entityId, name: named.name, groupIds: this.#groups.members.ofEntity(entityId) };
   }
 }
