@@ -257,6 +257,7 @@ export interface components {
                 readonly mount_id: string;
                 readonly accessor?: string;
                 readonly error: string;
+                readonly next_attempt?: string | null;
             }[];
         };
         readonly Lease: {

@@ -37,7 +37,7 @@ export const NAV: readonly { readonly title: string; readonly items: readonly Na
         name: "leases",
         label: "Leases",
         icon: "lease",
-        words: "irrevocable",
+        words: "failing, irrevocable",
         needs: [ASKED_PATHS.leases, "list", "sudo"],
       },
       { name: "new-token", label: "New token", icon: "plus", needs: [ASKED_PATHS.create, "update"] },

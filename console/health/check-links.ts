@@ -10,7 +10,7 @@ const PLACES: Readonly<Record<string, readonly Place[]>> = {
   audit: [{ label: "Audit log", to: href(["audit"]) }],
   faults: [{ label: "Audit log", to: href(["audit"]) }],
   leases: [
-    { label: "Leases", to: href(["leases"]) },
+    { label: "Leases that fail", to: href(["leases"], { show: "failing" }) },
     { label: "Ended lately, with receipts", to: href(["ended"]) },
   ],
   issuer: [{ label: "Identity tokens", to: href(["issuer"]) }],

@@ -5,18 +5,7 @@ import type { Problem } from "../result.ts";
 import { useSession } from "../session.ts";
 import { ParentLink } from "../tokens/links.tsx";
 import { AllowedButton, SendProblem, Time, useNow } from "../ui/index.ts";
-import { attemptOf, leaseHref, serviceOf } from "./lease-text.ts";
-
-/** A lease whose target did not accept its revocation. */
-export interface LeaseFailure {
-  readonly lease_id: string;
-  /** The token that held the lease, if known. */
-  readonly accessor?: string;
-  /** Contains the host of the target. */
-  readonly error: string;
-  /** null: the revocation was given up, and the lease is irrevocable. */
-  readonly next_attempt: string | null;
-}
+import { attemptOf, type LeaseFailure, leaseHref, serviceOf } from "./lease-text.ts";
 
 interface LeaseFailuresProps {
   readonly failures: readonly LeaseFailure[];

@@ -1,8 +1,13 @@
+import { counted } from "../format.ts";
 import { href } from "../href.ts";
 
-/** The fields of a lease whose target did not accept the revocation. */
-interface FailedLease {
+/** A lease whose target did not accept its revocation. */
+export interface LeaseFailure {
   readonly lease_id: string;
+  /** The token that held the lease, if known. */
+  readonly accessor?: string;
+  /** Contains the host of the target. */
+  readonly error: string;
   /** null: the revocation was given up, and the lease is irrevocable. */
   readonly next_attempt: string | null;
 }
@@ -18,11 +23,33 @@ export const leaseHref = (leaseId: string): string =>
  * `sent again`, and the time to show with it. A time that passed while the page was open is due, and not shown as past.
  */
 export function attemptOf(
-  { next_attempt: next }: FailedLease,
+  { next_attempt: next }: Pick<LeaseFailure, "next_attempt">,
   now: number,
 ): readonly [text: string, at: string | null] {
   if (next === null) return ["irrevocable: nothing is sent any more", null];
   return Date.parse(next) > now ? ["sent again", next] : ["due to be sent again now", null];
+}
+
+/** The mark of a lease or folder in a list. */
+export interface FailureMark {
+  readonly tag: string;
+  /** Why it fails; "" for a folder. */
+  readonly error: string;
+}
+
+/**
+ * The mark of a name in a list; null when no failing lease is known there.
+ *
+ * @param path the id of a lease, or a folder with its slash
+ */
+export function failureMark(path: string, failing: readonly LeaseFailure[]): FailureMark | null {
+  if (path.endsWith("/")) {
+    const { length } = failing.filter(({ lease_id: id }) => id.startsWith(path));
+    return length === 0 ? null : { tag: `${counted(length, "lease")} ${length === 1 ? "fails" : "fail"}`, error: "" };
+  }
+  const found = failing.find(({ lease_id: id }) => id === path);
+  if (!found) return null;
+  return { tag: found.next_attempt === null ? "irrevocable" : "fails, tried again", error: found.error };
 }
 
 /** The leases of ended tokens that are not revoked yet, as a text after a count of tokens; "" without any. */

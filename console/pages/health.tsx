@@ -6,7 +6,7 @@ import { DoctorCard } from "../health/doctor.tsx";
 import { Keys } from "../health/keys.tsx";
 import { Quotas } from "../health/quotas.tsx";
 import { Tidy } from "../health/tidy.tsx";
-import { IrrevocableCard } from "../leases/irrevocable.tsx";
+import { FailingLeasesCard, useFailingLeases } from "../leases/failing.tsx";
 import { useSession } from "../session.ts";
 import { Figures, Icon, Loading, PageHead, useLoad } from "../ui/index.ts";
 
@@ -17,6 +17,7 @@ export function HealthPage() {
   const doctor = useLoad("doctor", () =>
     api.read<Doctor>("sys/doctor", { client_time: (Date.now() / 1000).toFixed(3) }),
   );
+  const failing = useFailingLeases();
   const checks = doctor.value?.checks ?? [];
   const [toDo, unknown] = [toDoText(checks), unknownText(checks)];
   const value = health.value;
@@ -49,7 +50,7 @@ export function HealthPage() {
           />
         )}
         <DoctorCard doctor={doctor} />
-        <IrrevocableCard />
+        {failing.problem?.status !== 403 && <FailingLeasesCard failing={failing} />}
         <Charts />
         <div class="columns even">
           <Tidy />

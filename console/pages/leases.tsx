@@ -2,8 +2,9 @@ import { useState } from "preact/hooks";
 import type { FoundText, Lease, Token } from "../../client/answers.d.ts";
 import { counted, duration } from "../format.ts";
 import { href, pathOf } from "../href.ts";
+import { FailingLeasesCard, useFailingLeases } from "../leases/failing.tsx";
 import { Attempt } from "../leases/failures.tsx";
-import { serviceOf } from "../leases/lease-text.ts";
+import { type FailureMark, failureMark, serviceOf } from "../leases/lease-text.ts";
 import { needsOf } from "../needed-capabilities.ts";
 import { ConfirmButton } from "../records/confirm.tsx";
 import { done } from "../result.ts";
@@ -11,7 +12,20 @@ import { go } from "../router.ts";
 import { ASKED_PATHS, mayDo, useSession } from "../session.ts";
 import { Metadata } from "../tokens/links.tsx";
 import { nameOf } from "../tokens/selection.ts";
-import { Card, Empty, End, Facts, Loading, Notice, PageHead, Time, useLoad } from "../ui/index.ts";
+import {
+  Card,
+  Empty,
+  End,
+  Facts,
+  Loading,
+  Notice,
+  PageHead,
+  Tabs,
+  Time,
+  UnknownValues,
+  unknownIn,
+  useLoad,
+} from "../ui/index.ts";
 
 /** Leases by the path that issued them, in folders, and the selected lease. */
 export function LeasesPage({ query }: { readonly query: URLSearchParams }) {
@@ -24,57 +38,92 @@ export function LeasesPage({ query }: { readonly query: URLSearchParams }) {
   const [base = "", ...folders] = listPath;
   const names = useLoad(prefix, () => api.list(folders.length === 0 ? base : `${base}/${pathOf(...folders)}`));
   const held = (names.value ?? []).filter((name) => !gone.has(prefix + name));
+  const failing = useFailingLeases();
+  const known = failing.value?.leases ?? [];
+  const isFailing = query.get("show") === "failing";
   return (
     <>
-      <PageHead title="Leases" text={<Way prefix={prefix} />} />
-      <Loading of={names} />
-      <div class="columns">
-        {names.value && (
-          <section class="card" aria-label="Leases">
-            <header>
-              <code class="break">{prefix || "all"}</code>
-              <span class="muted number">{contentText(held)}</span>
-            </header>
-            {held.length === 0 ? (
-              <Empty title="No leases here">
-                <p>A secret with a lease ends with the token that got it. Tokens of auth methods have leases too.</p>
-              </Empty>
-            ) : (
-              <ul class="names">
-                {held.map((name) => (
-                  <li key={name}>
-                    {name.endsWith("/") ? (
-                      <a class="mono break" href={href(["leases"], { prefix: prefix + name })}>
-                        {name}
-                      </a>
-                    ) : (
-                      <a
-                        class="mono break"
-                        href={href(["leases"], { prefix, id: prefix + name })}
-                        aria-current={prefix + name === id ? "true" : undefined}
-                      >
-                        {name}
-                      </a>
-                    )}
-                  </li>
-                ))}
-              </ul>
-            )}
-          </section>
-        )}
-        {id !== "" && (
-          <OneLease
-            key={id}
-            id={id}
-            onRevoked={() => {
-              setGone((before) => new Set([...before, id]));
-              go(href(["leases"], { prefix }), "replace");
-              names.reload();
-            }}
-          />
-        )}
-      </div>
+      <PageHead title="Leases" text={!isFailing && <Way prefix={prefix} />} />
+      <Tabs
+        label="Which leases"
+        current={isFailing ? "failing" : "all"}
+        tabs={[
+          { name: "all", title: "By path", href: href(["leases"]) },
+          {
+            name: "failing",
+            title: known.length === 0 ? "Failing" : `Failing (${known.length})`,
+            href: href(["leases"], { show: "failing" }),
+          },
+        ]}
+      />
+      <UnknownValues names={unknownIn(query, { show: ["failing"] })} />
+      {isFailing && <FailingLeasesCard failing={failing} />}
+      {!isFailing && <Loading of={names} />}
+      {!isFailing && (
+        <div class="columns">
+          {names.value && (
+            <section class="card" aria-label="Leases">
+              <header>
+                <code class="break">{prefix || "all"}</code>
+                <span class="muted number">{contentText(held)}</span>
+              </header>
+              {held.length === 0 ? (
+                <Empty title="No leases here">
+                  <p>A secret with a lease ends with the token that got it. Tokens of auth methods have leases too.</p>
+                </Empty>
+              ) : (
+                <ul class="names">
+                  {held.map((name) => (
+                    <NameRow
+                      key={name}
+                      name={name}
+                      prefix={prefix}
+                      isShown={prefix + name === id}
+                      mark={failureMark(prefix + name, known)}
+                    />
+                  ))}
+                </ul>
+              )}
+            </section>
+          )}
+          {id !== "" && (
+            <OneLease
+              key={id}
+              id={id}
+              onRevoked={() => {
+                setGone((before) => new Set([...before, id]));
+                go(href(["leases"], { prefix }), "replace");
+                names.reload();
+                failing.reload();
+              }}
+            />
+          )}
+        </div>
+      )}
     </>
+  );
+}
+
+interface NameRowProps {
+  /** A lease or a folder, without what is before it. */
+  readonly name: string;
+  readonly prefix: string;
+  readonly isShown: boolean;
+  readonly mark: FailureMark | null;
+}
+
+function NameRow({ name, prefix, isShown, mark }: NameRowProps) {
+  const to = name.endsWith("/") ? { prefix: prefix + name } : { prefix, id: prefix + name };
+  return (
+    <li>
+      <span class="beside">
+        <a class="mono break" href={href(["leases"], to)} aria-current={isShown ? "true" : undefined}>
+          {name}
+        </a>
+        {mark && <span class="tag bad">{mark.tag}</span>}
+      </span>
+      {mark && mark.error !== "" && <p class="small error break">{mark.error}</p>}
+    </li>
   );
 }
 

@@ -4,7 +4,14 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { browserPath, expectAccessible, openPage, startBrowser, type WatchedPage } from "./support/browser.ts";
+import {
+  browserPath,
+  expectAccessible,
+  expectFitsWidths,
+  openPage,
+  startBrowser,
+  type WatchedPage,
+} from "./support/browser.ts";
 import { openPlace, picture, signIn } from "./support/console-page.ts";
 import { focusedField } from "./support/keyboard.ts";
 import { call, PROJECT, type RunningServer, startServe, wordsOf } from "./support/server.ts";
@@ -265,7 +272,22 @@ describe.skipIf(executable === undefined)("an incident in the console", () => {
     await expectAccessible(page);
     await own.getByRole("button", { name: "Try again" }).click();
     await own.getByText(/^failed to revoke /).waitFor();
-    // Health says it as long as the receipt does.
+    // The list marks it with its error, and each folder above it with the number of such leases.
+    await openPlace(page, "leases");
+    const listed = page.getByRole("region", { name: "Leases", exact: true }).getByRole("listitem");
+    await listed.filter({ hasText: /^db\/2 leases fail$/ }).waitFor();
+    await openPlace(page, "leases?prefix=db%2Fcreds%2Fapp%2F");
+    await listed.filter({ hasText: /fails, tried again.*no-such-host\.example\.com can't be reached/ }).waitFor();
+    await expectFitsWidths(page);
+    await page.getByRole("navigation", { name: "Which leases" }).getByRole("link", { name: "Failing (2)" }).click();
+    const all = page.getByRole("region", { name: "Leases that fail" });
+    await all.getByText("2 leases: the targets did not accept the revocation").waitFor();
+    await all.getByRole("button", { name: "Try all 2 again" }).waitFor();
+    await expectFitsWidths(page);
+    // Health says it as long as the receipt does, and leads to the failing ones.
+    await openPlace(page, "health");
+    await page.getByRole("link", { name: "Leases that fail" }).click();
+    await all.getByRole("list", { name: "Leases that fail" }).getByText("token-with-leases").first().waitFor();
     await openPlace(page, "health");
     await shows(/^\d+ things? to do: /);
     const finding = page

@@ -11,7 +11,7 @@ it("a clean-up with nothing left waits for nothing that somebody could see", () 
 });
 
 it("a check leads to the pages that show what it is about", () => {
-  expect(linksOfCheck("leases").map(({ to }) => to)).toEqual(["/ui/leases", "/ui/ended"]);
+  expect(linksOfCheck("leases").map(({ to }) => to)).toEqual(["/ui/leases?show=failing", "/ui/ended"]);
   expect(linksOfCheck("root_tokens").map(({ to }) => to)).toEqual(["/ui/tokens?policy=root"]);
   expect(linksOfCheck("clock")).toEqual([]);
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { toDoText, unknownText } from "../../../console/health/check-urgency.ts";
-import { attemptOf, leasesLeftText, serviceOf } from "../../../console/leases/lease-text.ts";
+import { attemptOf, failureMark, leasesLeftText, serviceOf } from "../../../console/leases/lease-text.ts";
 
 describe("a lease whose target does not accept its end", () => {
   const lease_id = "db/creds/app/x.1";
@@ -10,12 +10,25 @@ describe("a lease whose target does not accept its end", () => {
     expect(serviceOf("odd")).toBe("");
   });
 
+  it("is marked in the list of its folder with its error, and each folder above it has the number", () => {
+    const failing = [
+      { lease_id, error: "no route", next_attempt: "2026-11-22T05:00:10Z" },
+      { lease_id: "db/creds/app/y.1", error: "refused", next_attempt: null },
+    ];
+    expect(failureMark(lease_id, failing)).toEqual({ tag: "fails, tried again", error: "no route" });
+    expect(failureMark("db/creds/app/y.1", failing)).toEqual({ tag: "irrevocable", error: "refused" });
+    expect(failureMark("db/creds/app/z.1", failing)).toBeNull();
+    expect(failureMark("db/", failing)?.tag).toBe("2 leases fail");
+    expect(failureMark("db/creds/app/", failing.slice(1))?.tag).toBe("1 lease fails");
+    expect(failureMark("db/creds/ap/", failing)).toBeNull();
+  });
+
   it("is sent again at a time, or is due once that has passed: the page may stand for long", () => {
     const next = "2026-11-22T05:00:10Z";
     const at = Date.parse(next);
-    expect(attemptOf({ lease_id, next_attempt: next }, at - 1)).toEqual(["sent again", next]);
-    expect(attemptOf({ lease_id, next_attempt: next }, at)).toEqual(["due to be sent again now", null]);
-    expect(attemptOf({ lease_id, next_attempt: null }, at)).toEqual(["irrevocable: nothing is sent any more", null]);
+    expect(attemptOf({ next_attempt: next }, at - 1)).toEqual(["sent again", next]);
+    expect(attemptOf({ next_attempt: next }, at)).toEqual(["due to be sent again now", null]);
+    expect(attemptOf({ next_attempt: null }, at)).toEqual(["irrevocable: nothing is sent any more", null]);
   });
 
   it("is in the sentence that says how many tokens ended", () => {

@@ -70,12 +70,22 @@ it("leases of ended tokens are said to wait, then to fail with the error, until 
       next_attempt: expect.any(String),
     },
   ]);
+  // The list of failing leases has it, while it is tried again and after it was given up; that of irrevocable ones then only.
+  const listed = async (type: string) =>
+    dataOf<{ leases: { lease_id: string; next_attempt?: string | null }[] }>(
+      await call("GET", `sys/leases?type=${type}`, { token: root }),
+    ).leases.filter(({ lease_id: id }) => id === lost);
+  const failing = { accessor: top.accessor, mount_id: "db/", error: "the target down.example.com can't be reached" };
+  expect(await listed("failing")).toEqual([{ lease_id: lost, ...failing, next_attempt: expect.any(String) }]);
+  expect(await listed("irrevocable")).toEqual([]);
   for (let attempt = 2; attempt <= 6; attempt++) {
     const [row] = await leaseRows(top.client_token);
     vi.setSystemTime(row?.attempt_at ?? 0);
     await runAlarm(top.client_token);
   }
   expect(await unrevoked()).toMatchObject({ failing: 1, failures: [{ lease_id: lost, next_attempt: null }] });
+  await expect.poll(() => listed("irrevocable")).toEqual([{ lease_id: lost, ...failing }]);
+  expect(await listed("failing")).toEqual([{ lease_id: lost, ...failing, next_attempt: null }]);
   isDown = false;
   expect((await post("sys/leases/revoke", { lease_id: lost, sync: true })).status).toBe(204);
   expect(await unrevoked()).toEqual({ waiting: 0, failing: 0, more: false, failures: [] });

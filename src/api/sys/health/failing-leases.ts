@@ -4,7 +4,7 @@ import type { Env } from "../../../env.ts";
 import type { OrderPosition } from "../../../listing/inventory/page-cursor.ts";
 import { ALL_ENDED, pageOfEnded, treesWithLeases } from "../../../listing/inventory/queries.ts";
 import { type AccessorCredential, decodeStoredId } from "../../../token/ids.ts";
-import { unrevokedLeases } from "../tokens/unrevoked-leases.ts";
+import { type HeldFailure, unrevokedLeases } from "../tokens/unrevoked-leases.ts";
 
 /** The attempts to revoke a lease take five to eight minutes. Earlier revocations have succeeded or were given up. */
 const RECENT_MS: Ms = 15 * 60_000;
@@ -12,21 +12,26 @@ const RECENT_MS: Ms = 15 * 60_000;
 /** How much one check reads: pages of ended tokens, and tokens a page. */
 const BOUNDS = { pages: 10, page: MAX_NAMED_TOKENS };
 
-export interface RetriedLeases {
+interface Retried {
   /** Leases whose targets have refused an attempt, and which are tried again. */
-  readonly retried: number;
+  readonly failures: readonly HeldFailure[];
   /** Lately ended tokens that were looked at. */
   readonly looked: number;
   /** True when more tokens ended, or a tree has more leases, than were looked at: more leases may fail. */
   readonly more: boolean;
 }
 
+/** As `Retried`, with the number of leases. */
+export interface RetriedLeases extends Omit<Retried, "failures"> {
+  readonly retried: number;
+}
+
 /**
- * Counts the leases of lately ended tokens whose targets have refused an attempt, and which are tried again. Bounded: it
+ * Finds the leases of lately ended tokens whose targets have refused an attempt, and which are tried again. Bounded: it
  * reads the last tokens that ended, by `bounds`, asks the trees of at most one page of those that still have leases, and
- * counts as many as one answer shows.
+ * finds as many as one answer shows.
  */
-export async function countRetriedLeases(env: Env, now: Ms, bounds = BOUNDS): Promise<RetriedLeases> {
+export async function retriedLeases(env: Env, now: Ms, bounds = BOUNDS): Promise<Retried> {
   const filter = { ...ALL_ENDED, from: now - RECENT_MS };
   const leased: AccessorCredential[] = [];
   let looked = 0;
@@ -44,6 +49,14 @@ export async function countRetriedLeases(env: Env, now: Ms, bounds = BOUNDS): Pr
     if (after === null) break;
   }
   const { failures, more } = await unrevokedLeases(env, leased);
-  const retried = failures.filter(({ nextAttemptAt }) => nextAttemptAt !== null).length;
-  return { retried, looked, more: more || after !== null };
+  return {
+    failures: failures.filter(({ nextAttemptAt }) => nextAttemptAt !== null),
+    looked,
+    more: more || after !== null,
+  };
+}
+
+export async function countRetriedLeases(env: Env, now: Ms, bounds = BOUNDS): Promise<RetriedLeases> {
+  const { failures, ...rest } = await retriedLeases(env, now, bounds);
+  return { retried: failures.length, ...rest };
 }

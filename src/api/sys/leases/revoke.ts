@@ -1,10 +1,11 @@
 import { originOfCaller } from "../../../auth/caller.ts";
 import { type Answered, type CallContext, type Route, simpleRoute, tokenRoute } from "../../../auth/route.ts";
 import { ACCEPTED, BEGUN, dataAnswer, NO_CONTENT } from "../../../auth/route-description.ts";
-import { currentTime, formatRfc3339, formatTime } from "../../../base/clock.ts";
+import { currentTime, formatRfc3339, formatTime, type Ms } from "../../../base/clock.ts";
 import { logInfo } from "../../../base/log.ts";
 import { inGroups } from "../../../base/parallel.ts";
 import { NOT_FOUND, ok, okUnless, refuse } from "../../../base/result.ts";
+import type { Env } from "../../../env.ts";
 import { leaseIdOf } from "../../../lease/actions.ts";
 import { readLeaseId } from "../../../lease/ids.ts";
 import { lookupLease, revokeLease, type ShownLease } from "../../../lease/lease-operations.ts";
@@ -21,6 +22,7 @@ import { dataReply, EMPTY, type Reply, tidyReply } from "../../../wire/reply.ts"
 import { view } from "../../../wire/view.ts";
 import { changedReply, endedReply } from "../../change-reply.ts";
 import { endBelow } from "../../end-tokens.ts";
+import { retriedLeases } from "../health/failing-leases.ts";
 import { ACTOR, actorObject } from "../tokens/ended.ts";
 import { LEASE_ID, routesOfLease } from "./leases.ts";
 
@@ -84,8 +86,11 @@ const TOO_MANY =
   "Command halted because many irrevocable leases were found. To emit the entire list, re-run the command with force set true.";
 const TOO_MANY_FOR_ONE_ANSWER = `One answer has at most ${MAX_LIST} leases, and there are more: revoke these with sys/leases/revoke-force, then list again.`;
 
-const TYPE = {
-  type: text().describe("`irrevocable`, the only type"),
+/** The warning of a list of failing leases that may lack some. */
+const MORE_MAY_FAIL =
+  "More tokens ended in the last 15 minutes, or have more leases, than one answer looks at: more leases may fail.";
+
+const NAMESPACES = {
   include_child_namespaces: unread("boolean").describe("Without effect: there is one namespace"),
 };
 
@@ -106,13 +111,29 @@ async function withHolders({ env, installation, request }: CallContext, leases: 
   return [...held, ...leases.slice(MAX_WITH_HOLDER)];
 }
 
-const IRREVOCABLE_VIEW = view<IrrevocableLease & Pick<ShownLease, "holder">>({
+/** A lease whose revocation failed. */
+interface FailingLease extends Pick<IrrevocableLease, "path" | "tail" | "error">, Pick<ShownLease, "holder"> {
+  /** null: it was given up. Absent in a list of irrevocable leases. */
+  readonly nextAttemptAt?: Ms | null;
+}
+
+const FAILING_VIEW = view<FailingLease>({
   lease_id: ["string", leaseIdOf],
   mount_id: ["string", ({ path }) => `${path.split("/")[0]}/`],
   // Of the first leases only.
   "accessor?": ["string", ({ holder }) => holder],
   error: ["string", ({ error }) => error],
+  "next_attempt?": ["string | null", ({ nextAttemptAt: at }) => (at === undefined ? undefined : formatTime(at))],
 });
+
+/** The irrevocable leases, and before them those of lately ended tokens that are tried again. */
+async function failingReply(env: Env, given: readonly FailingLease[], isCut: boolean): Answered {
+  const { failures, more } = await retriedLeases(env, currentTime());
+  const retried = failures.map(({ accessor, ...failure }): FailingLease => ({ ...failure, holder: accessor }));
+  const leases = [...retried, ...given.map((lease) => ({ ...lease, nextAttemptAt: null }))].map(FAILING_VIEW.show);
+  const warnings = [...(more ? [MORE_MAY_FAIL] : []), ...(isCut ? [TOO_MANY] : [])];
+  return dataReply({ lease_count: leases.length, leases }, warnings.length > 0 ? warnings : undefined);
+}
 
 /** Maximum number of clean-ups whose progress is read for one answer. */
 const MAX_PROGRESSES = 64;
@@ -174,7 +195,7 @@ export const LEASE_REVOCATION_ROUTES: readonly Route[] = [
     summary: "Counts the leases that could not be revoked.",
     operationId: "leases-count",
     answers: dataAnswer({ lease_count: "integer", counts: { "*": "integer" } }),
-    input: strictSchema(TYPE),
+    input: strictSchema({ type: text().describe("`irrevocable`, the only type"), ...NAMESPACES }),
     handle: async ({ env, fields }) => {
       if (fields.type !== "irrevocable") return NOT_FOUND;
       const counts = await countIrrevocable(env);
@@ -183,21 +204,27 @@ export const LEASE_REVOCATION_ROUTES: readonly Route[] = [
     },
   }),
   tokenRoute("read", "sys/leases", {
-    summary: "Lists the leases that could not be revoked.",
+    summary: "Lists the leases that could not be revoked, or whose revocation fails.",
     operationId: "leases-list",
-    answers: dataAnswer({ lease_count: "integer", leases: [IRREVOCABLE_VIEW.shape] }),
-    input: strictSchema({ ...TYPE, limit: text().describe(`Maximum number of leases; \`none\` for ${MAX_LIST}`) }),
+    answers: dataAnswer({ lease_count: "integer", leases: [FAILING_VIEW.shape] }),
+    input: strictSchema({
+      type: text().describe("`irrevocable`, or `failing`: also those of lately ended tokens that are tried again"),
+      ...NAMESPACES,
+      limit: text().describe(`Maximum number of irrevocable leases; \`none\` for ${MAX_LIST}`),
+    }),
     prepare: async ({ fields }) => {
       const asked = fields.limit === "" ? DEFAULT_LIST : readLimit(fields.limit);
       return asked === null ? refuse('limit must be "none" or a positive number') : ok(asked);
     },
     handle: async (context) => {
       const { env, fields, prepared: asked } = context;
-      if (fields.type !== "irrevocable") return NOT_FOUND;
+      if (fields.type !== "irrevocable" && fields.type !== "failing") return NOT_FOUND;
       const most = Math.min(asked, MAX_LIST);
       const leases = await listIrrevocable(env, most + 1);
-      const shown = (await withHolders(context, leases.slice(0, most))).map(IRREVOCABLE_VIEW.show);
+      const held = await withHolders(context, leases.slice(0, most));
       const isCut = leases.length > most && (fields.limit === "" || asked > most);
+      if (fields.type === "failing") return failingReply(env, held, leases.length > most);
+      const shown = held.map(FAILING_VIEW.show);
       const warnings = isCut ? [fields.limit === "" ? TOO_MANY : TOO_MANY_FOR_ONE_ANSWER] : undefined;
       return dataReply({ lease_count: shown.length, leases: shown }, warnings);
     },

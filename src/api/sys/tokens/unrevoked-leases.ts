@@ -8,7 +8,7 @@ import { treeAt } from "../../../token/tree-stub.ts";
 import { view } from "../../../wire/view.ts";
 
 /** With the accessor of the token that held the lease. */
-type HeldFailure = FailedRevocation & { readonly accessor: string };
+export type HeldFailure = FailedRevocation & { readonly accessor: string };
 
 const FAILURE_VIEW = view<HeldFailure>({
   lease_id: ["string", leaseIdOf],
