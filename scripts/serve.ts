@@ -24,7 +24,7 @@ import { type ClusterPlace, readClusterSettings } from "./serve/cluster/node-set
 import { initTokenOf, startDeclaredAt } from "./serve/declared-start.ts";
 import { serveMetrics } from "./serve/metrics-page.ts";
 import { CRON_SOCKET, prepareWorker, SOCKETS, WORKER_SOCKET } from "./serve/prepare-worker.ts";
-import { explainingFaults } from "./serve/storage-faults.ts";
+import { StorageFaults } from "./serve/storage-faults.ts";
 
 /** How long the Worker may take to answer. */
 const ANSWER_MS = 60_000;
@@ -38,8 +38,16 @@ const say = (line: string): void => console.error(`serve: ${line}`);
 
 /** A started Worker, and the means by which it is kept running. */
 type StartedWorker =
-  | { readonly kind: "alone"; readonly worker: Child }
-  | ({ readonly kind: "node"; readonly archive: ArchiveService } & ClusterNode & JoinedNode);
+  | { readonly kind: "alone"; readonly worker: Child; readonly faults: StorageFaults }
+  | ({ readonly kind: "node"; readonly archive: ArchiveService; readonly faults: StorageFaults } & ClusterNode &
+      JoinedNode);
+
+/** Follows the faults of the disk, and tells them to the Worker. */
+function followFaults(data: DataDirectory): StorageFaults {
+  const cron: UpstreamAddress = { kind: "socket", path: data.file(CRON_SOCKET) };
+  const report = (path: string) => succeeds(cron, path, CRON_MS);
+  return new StorageFaults({ data: data.path, show: console.error, say, report });
+}
 
 /** Starts the Worker of a server that is one process, whose data are in its directory. */
 async function startAlone(
@@ -50,9 +58,9 @@ async function startAlone(
   if (data.has(NODE_FILE)) {
     return err(`${data.path} is of a node of a cluster, whose data are in its bucket; choose another --data DIR`);
   }
-  const showError = explainingFaults(data.path, console.error, say);
-  const prepared = await prepareWorker({ command, data, commit, node: undefined, showError, say });
-  return prepared.ok ? ok({ kind: "alone", worker: prepared.value.start() }) : prepared;
+  const faults = followFaults(data);
+  const prepared = await prepareWorker({ command, data, commit, node: undefined, showError: faults.follow, say });
+  return prepared.ok ? ok({ kind: "alone", worker: prepared.value.start(), faults }) : prepared;
 }
 
 /** Starts the Worker of a node of a cluster. */
@@ -78,10 +86,10 @@ async function startInCluster(
   });
   if (!joined.ok) return joined;
   const lastError = new LastError();
-  const explained = explainingFaults(data.path, console.error, say);
+  const faults = followFaults(data);
   const showError = (line: string): void => {
     lastError.note(line);
-    explained(line);
+    faults.follow(line);
   };
   const prepared = await prepareWorker({ command, data, commit, node: joined.value, showError, say });
   if (!prepared.ok) return prepared;
@@ -90,7 +98,7 @@ async function startInCluster(
   if (!archive.ok) return archive;
   const socket = data.file(WORKER_SOCKET);
   const node = startNode({ prepared: prepared.value, socket, listen, timeDivisor, lastError, say });
-  return ok({ kind: "node", archive: archive.value, ...joined.value, ...node });
+  return ok({ kind: "node", archive: archive.value, faults, ...joined.value, ...node });
 }
 
 async function start(command: ServeCommand, commit: string, asked: Promise<void>): Promise<Result<Running, string>> {
@@ -114,11 +122,12 @@ async function start(command: ServeCommand, commit: string, asked: Promise<void>
     data.close();
     return started;
   }
-  const { worker } = started.value;
+  const { worker, faults } = started.value;
   const node = started.value.kind === "node" ? started.value : undefined;
 
   const fail = async (message: string): Promise<Result<never, string>> => {
     await worker.stop();
+    await faults.settled();
     node?.archive.stop();
     data.close();
     return err(message);
@@ -133,6 +142,7 @@ async function start(command: ServeCommand, commit: string, asked: Promise<void>
   if (!isUp) {
     return fail(`the Worker does not answer: ${await Promise.race([gone, "it takes too long"])}`);
   }
+  faults.reportAgain();
   if (command.init !== undefined) {
     const begun = await startDeclaredAt({ kind: "socket", path: socket }, command.init, process.env, gone, say);
     if (!begun.ok) return fail(begun.error);
@@ -180,6 +190,7 @@ async function start(command: ServeCommand, commit: string, asked: Promise<void>
       presence?.leave();
       alone?.pauses.close();
       await node?.handOver();
+      await faults.settled();
     },
     close: () => {
       if (metrics?.ok) void metrics.value.stop();

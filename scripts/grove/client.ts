@@ -17,6 +17,8 @@ const TEMPORARY: ReadonlySet<number> = new Set([502, 503, 504]);
 
 /** How calls are repeated. */
 interface Repeats {
+  /** Most tries of a call. */
+  readonly tries?: number;
   /** True when every call may be sent twice: a call without an answer, or with a temporary status, is then repeated too. */
   readonly repeats?: boolean;
   /** ms. */
@@ -37,15 +39,20 @@ interface SentRequest {
 }
 
 /** Sends a request, and returns its answer. @throws when none came. */
-export type Send = (
-  request: SentRequest,
-) => Promise<{ readonly status: number; readonly retryAfter: string | null; readonly text: string }>;
+export type Send = (request: SentRequest) => Promise<{
+  readonly status: number;
+  readonly retryAfter: string | null;
+  readonly fault?: string | null;
+  readonly text: string;
+}>;
 
 /** Why a call has no answer, for the operator. */
 export interface CallFailure {
   /** null: no answer came. */
   readonly status: number | null;
   readonly message: string;
+  /** What only the operator of the server can mend, as the server names it. */
+  readonly fault?: string | undefined;
 }
 
 /** The result of a call. */
@@ -72,16 +79,22 @@ export class GroveClient {
   readonly #address: string;
   readonly #token: string;
   readonly #repeats: boolean;
+  readonly #tries: number;
   readonly #wait: (ms: number) => Promise<void>;
   readonly #say: (line: string) => void;
   readonly #send: Send;
 
   /** @param address origin, as in VAULT_ADDR. */
-  constructor(address: string, token: string, { repeats = false, wait = sleep, say = toStderr, send }: Repeats = {}) {
+  constructor(
+    address: string,
+    token: string,
+    { repeats = false, tries = MAX_TRIES, wait = sleep, say = toStderr, send }: Repeats = {},
+  ) {
     this.#address = address.replace(/\/+$/, "");
     this.#send = send ?? overNetwork(this.#address);
     this.#token = token;
     this.#repeats = repeats;
+    this.#tries = tries;
     this.#wait = wait;
     this.#say = say;
   }
@@ -90,6 +103,7 @@ export class GroveClient {
   as(token: string): GroveClient {
     return new GroveClient(this.#address, token, {
       repeats: this.#repeats,
+      tries: this.#tries,
       wait: this.#wait,
       say: this.#say,
       send: this.#send,
@@ -139,18 +153,18 @@ export class GroveClient {
     for (let tried = 1; ; tried++) {
       const answered = await this.#once(method, path, body);
       const pause = this.#pauseAfter(answered, tried);
-      if (pause !== null && tried < MAX_TRIES) {
+      if (pause !== null && tried < this.#tries) {
         const seconds = Math.min(pause, MAX_WAIT_SECONDS);
         if (seconds >= NOTICE_SECONDS) this.#say(`waiting ${seconds} s: ${failureOf(answered)}`);
         await this.#wait(seconds * 1000);
         continue;
       }
       if (!answered.ok) return answered;
-      const { status, retryAfter, ...answer } = answered.value;
+      const { status, retryAfter, fault, ...answer } = answered.value;
       if (status < 400) return ok({ status, ...answer });
       if (typeof answer.body === "string" && wantsTls(answer.body))
         return failed(`no answer from ${this.#address}: ${tlsThere(this.#address)}`);
-      return err({ status, message: messageOf(answer.body, status) });
+      return err({ status, message: messageOf(answer.body, status), ...(fault !== null && { fault }) });
     }
   }
 
@@ -172,12 +186,13 @@ export class GroveClient {
     method: string,
     path: string,
     body: unknown,
-  ): Promise<Result<Answer & { readonly retryAfter: number | null }, CallFailure>> {
+  ): Promise<Result<Answer & { readonly retryAfter: number | null; readonly fault: string | null }, CallFailure>> {
     // Checked here because a token may also come from an answer or a setting.
     if (!isSendable(this.#token)) return failed("the token has characters that no token has: nothing was sent");
     try {
       const answer = await this.#send({ method, path: `/v1/${path}`, token: this.#token, body });
-      return ok({ status: answer.status, body: parse(answer.text), retryAfter: secondsOf(answer.retryAfter) });
+      const { status, text, retryAfter, fault = null } = answer;
+      return ok({ status, body: parse(text), retryAfter: secondsOf(retryAfter), fault });
     } catch (error) {
       const why = await whyNoAnswer(error, this.#address);
       return err({ status: null, message: `no answer from ${this.#address}: ${why}` });
@@ -204,7 +219,12 @@ function overNetwork(address: string): Send {
       redirect: "error",
     });
     const { status, headers } = response;
-    return { status, retryAfter: headers.get("Retry-After"), text: await response.text() };
+    return {
+      status,
+      retryAfter: headers.get("Retry-After"),
+      fault: headers.get("X-Grove-Fault"),
+      text: await response.text(),
+    };
   };
 }
 

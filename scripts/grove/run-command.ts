@@ -48,7 +48,8 @@ export async function runGrove(
   const token = read.value;
   // The calls of these commands are safe to repeat.
   const repeats = REPEATED.has(command.kind);
-  const client = new GroveClient(address, token, { repeats });
+  // What does not answer at once is what the doctor has to say.
+  const client = new GroveClient(address, token, { repeats, ...(command.kind === "doctor" && { tries: 2 }) });
   const session = { client, terminal, json: command.json };
   const done = await carryOut(command, session, token, environment).catch(failedHere);
   terminal.progress(null);

@@ -26,7 +26,7 @@ export function hasStoredTokens(data: DataDirectory): Result<boolean, string> {
   const objects = data.file("objects");
   const [first] = treeDirectories(objects);
   if (first === undefined || data.has(INSTALLATION_ID)) return ok(first !== undefined);
-  const runbook = helpAsCalled("docs/runbook.md, Restore");
+  const runbook = helpAsCalled("docs/runbook.md, Installation lost");
   return err(
     `${objects} has tokens, and ${data.file(INSTALLATION_ID)} is gone: bring it back from a backup, or write into it what follows ${TREES} in the name of ${join(objects, first)} (${runbook}); to begin anew, use an empty data directory`,
   );

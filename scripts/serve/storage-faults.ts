@@ -1,50 +1,94 @@
+import { join } from "node:path";
 import type { Ms } from "../../src/base/clock.ts";
 import { helpAsCalled } from "../local/command-line.ts";
+import { type DamagedDatabase, damagedDatabases, shownDatabase } from "./damaged-databases.ts";
 
 /** A fault of the disk is explained once in this time, however many lines workerd writes about it. */
 const SAID_EVERY: Ms = 60_000;
 
 const runbook = (section: string): string => helpAsCalled(`docs/runbook.md, ${section}`);
 
-interface Fault {
-  readonly line: RegExp;
-  readonly meaning: (data: string) => string;
+/** Codes of SQLite in the output of workerd. */
+const FULL = /\bSQLITE_(?:FULL|IOERR_SHMSIZE)\b/;
+const DAMAGED = /\bSQLITE_(?:CORRUPT\w*|NOTADB)\b/;
+
+/** Most damaged databases that are named in a line. */
+const MAX_NAMED = 5;
+
+/** How the faults of a server's disk are found and told. */
+export interface FaultsOptions {
+  /** The path of the data. */
+  readonly data: string;
+  /** Gets a line of workerd. */
+  readonly show: (line: string) => void;
+  /** Gets a line for the operator. */
+  readonly say: (line: string) => void;
+  /** Tells the Worker, for Health: the path and query of its entrypoint for the cron trigger. */
+  readonly report: (path: string) => Promise<unknown>;
+  readonly find?: (objects: string) => Promise<readonly DamagedDatabase[]>;
+  readonly now?: () => Ms;
 }
 
-/** Faults of the disk, by the codes of SQLite in the output of workerd. */
-const FAULTS: readonly Fault[] = [
-  {
-    line: /\bSQLITE_(?:FULL|IOERR_SHMSIZE)\b/,
-    meaning: (data) =>
-      `the disk of ${data} is full: writes are answered 503 until there is space (${runbook("The disk is full")})`,
-  },
-  {
-    line: /\bSQLITE_(?:CORRUPT\w*|NOTADB)\b/,
-    meaning: (data) =>
-      `a database in ${data} is damaged, and requests that need it are answered 503: "backup --data" of these data names it, and an earlier backup restores it (${runbook("Restore")})`,
-  },
-];
-
 /**
- * Shows lines of workerd's standard error. Of the lines about one fault of the disk, only the first in a minute is shown,
- * followed by its explanation.
- *
- * @param data the path of the data.
- * @param show gets a line of workerd, `say` one for the operator.
+ * Follows workerd's standard error. Of the lines about one fault of the disk, only the first in a minute is shown,
+ * followed by what it means: workerd does not say which database is damaged, so they are checked.
  */
-export function explainingFaults(
-  data: string,
-  show: (line: string) => void,
-  say: (line: string) => void,
-  now: () => Ms = Date.now,
-): (line: string) => void {
-  const said = new Map<Fault, Ms>();
-  return (line) => {
-    const fault = FAULTS.find((one) => one.line.test(line));
-    if (fault && now() - (said.get(fault) ?? Number.NEGATIVE_INFINITY) < SAID_EVERY) return;
+export class StorageFaults {
+  readonly #options: Required<FaultsOptions>;
+  readonly #said = new Map<RegExp, Ms>();
+  /** What was reported, by fault. */
+  readonly #reported = new Map<RegExp, string>();
+  #work: Promise<unknown> = Promise.resolve();
+
+  constructor(options: FaultsOptions) {
+    this.#options = { find: damagedDatabases, now: Date.now, ...options };
+  }
+
+  /** Takes a line of workerd. */
+  readonly follow = (line: string): void => {
+    const { show, now } = this.#options;
+    const fault = [FULL, DAMAGED].find((code) => code.test(line));
+    if (fault && now() - (this.#said.get(fault) ?? Number.NEGATIVE_INFINITY) < SAID_EVERY) return;
     show(line);
     if (!fault) return;
-    said.set(fault, now());
-    say(fault.meaning(data));
+    this.#said.set(fault, now());
+    // The checks follow each other, so that none runs twice at the same time.
+    this.#work = this.#work.then(() => (fault === FULL ? this.#sayFull() : this.#sayDamaged()));
   };
+
+  /** Reports again what was found before the Worker could be told. */
+  reportAgain(): void {
+    this.#work = this.#work.then(() => Promise.all([...this.#reported.values()].map(this.#options.report)));
+  }
+
+  /** Waits until everything is said. */
+  async settled(): Promise<void> {
+    await this.#work;
+  }
+
+  #sayFull(): Promise<unknown> {
+    const { data, say } = this.#options;
+    say(`the disk of ${data} is full: writes are answered 503 until there is space (${runbook("The disk is full")})`);
+    return this.#report(FULL, "/storage-faults?full");
+  }
+
+  async #sayDamaged(): Promise<unknown> {
+    const { data, say, find } = this.#options;
+    const damaged = await find(join(data, "objects"));
+    const way = `requests that need it fail. Stop the server and bring back a backup of before (${runbook("A database is damaged")})`;
+    if (damaged.length === 0) {
+      say(`a database in ${data} is damaged, and a check of all has not found which: ${way}`);
+      return;
+    }
+    const names = damaged.slice(0, MAX_NAMED).map(({ file, problem }) => `${file} (${problem})`);
+    const others = damaged.length - names.length;
+    say(`damaged: ${names.join(", ")}${others > 0 ? ` and ${others} others` : ""}; ${way}`);
+    const query = new URLSearchParams(damaged.map((one) => ["damaged", shownDatabase(one)]));
+    return this.#report(DAMAGED, `/storage-faults?${query}`);
+  }
+
+  #report(fault: RegExp, path: string): Promise<unknown> {
+    this.#reported.set(fault, path);
+    return this.#options.report(path);
+  }
 }

@@ -2,6 +2,7 @@ import { WorkerEntrypoint } from "cloudflare:workers";
 import { countLive } from "../api/sys/metrics.ts";
 import { backupRunsOf } from "../backup/bucket/backup-runs.ts";
 import { currentTime } from "../base/clock.ts";
+import { noteStorageFaults } from "../base/storage-faults.ts";
 import { groveVersion } from "../base/version.ts";
 import type { Env } from "../env.ts";
 import { NO_TRAFFIC } from "../metrics/traffic.ts";
@@ -54,8 +55,15 @@ export class CronTrigger extends WorkerEntrypoint<Env> {
     return new Response(null, { status: 204 });
   }
 
-  /** A cluster node calls `/up` once a minute, and `/left` when it stops. Any other path runs the hourly work. */
+  /**
+   * A cluster node calls `/up` once a minute, and `/left` when it stops. A server that sees a fault of its disk calls
+   * `/storage-faults`. Any other path runs the hourly work.
+   */
   async #workOf({ pathname, searchParams }: URL): Promise<void> {
+    if (pathname === "/storage-faults") {
+      const fullAt = searchParams.has("full") ? currentTime() : null;
+      return noteStorageFaults({ damaged: searchParams.getAll("damaged"), fullAt });
+    }
     const node = (searchParams.get("node") ?? "").slice(0, MAX_NODE_NAME);
     if (pathname !== "/up" && pathname !== "/left") return hourly(this.env);
     if (!(await loadInstallation(this.env)).ok) return;

@@ -1,5 +1,6 @@
-import type { Seconds } from "./clock.ts";
+import { currentTime, type Ms, type Seconds } from "./clock.ts";
 import { type Failure, unavailable } from "./result.ts";
+import { storageFaults } from "./storage-faults.ts";
 
 /*
  * Errors that the platform throws when it does not carry out a call to an object, and errors of storage. An error that
@@ -17,6 +18,8 @@ const MISSING_METHOD = /^The RPC receiver does not implement the method\b/;
 
 /** Codes of SQLite errors that the disk causes, not the statement. */
 const DISK = /\bSQLITE_(?:FULL|IOERR\w*|READONLY\w*|CANTOPEN\w*|NOMEM)\b/;
+/** The code of a full disk. */
+const FULL = /\bSQLITE_FULL\b/;
 /** Codes for a file that is no database any more, or that has lost parts: no other request succeeds there. */
 const DAMAGED = /\bSQLITE_(?:CORRUPT\w*|NOTADB)\b/;
 /** Message of an internal error of the runtime, such as a commit that failed after the object's code ran. */
@@ -32,13 +35,35 @@ const SLOWED_SPREAD = 6;
  * object or account.
  */
 export function failureOfPlatform(error: unknown): Failure | null {
-  if (DAMAGED.test(messageOf(error)))
-    return unavailable("a database of the service is damaged: its operator finds it in the server's log", 60);
-  if (isStorageFailure(error)) return unavailable("the storage does not work now; try again", 5);
+  if (DAMAGED.test(messageOf(error))) return DAMAGED_DATABASE;
+  if (isStorageFailure(error)) return failureOfStorage(messageOf(error));
   if (isAccountSlowed(error)) return busy(SLOWED_SECONDS + Math.floor(Math.random() * SLOWED_SPREAD));
   if (isMissingMethod(error))
     return unavailable("an upgrade of the service is under way; try again when it is complete", 5);
   return isRefusedCall(error) || isLostCall(error) ? LOST : null;
+}
+
+const DAMAGED_DATABASE = unavailable(
+  "a database of the service is damaged: the server's log names its file",
+  60,
+  "database_damaged",
+);
+const FULL_DISK = unavailable(
+  "the disk of the service is full: nothing can be stored until there is space",
+  5,
+  "disk_full",
+);
+
+/** How long a full disk explains an error whose cause the runtime keeps to itself. */
+const FULL_MS: Ms = 60_000;
+
+/** The runtime often hides which fault of the disk it was; then what the server has found out is the best answer. */
+function failureOfStorage(message: string): Failure {
+  const { damaged, fullAt } = storageFaults();
+  if (FULL.test(message)) return FULL_DISK;
+  if (RUNTIME.test(message) && fullAt !== null && currentTime() - fullAt < FULL_MS) return FULL_DISK;
+  if (RUNTIME.test(message) && damaged.length > 0) return DAMAGED_DATABASE;
+  return unavailable("the storage does not work now; try again", 5);
 }
 
 /**

@@ -16,6 +16,9 @@ export function err<E>(error: E): { readonly ok: false; readonly error: E } {
   return { ok: false, error };
 }
 
+/** What only the operator can mend, for programs: it is sent as the header `X-Grove-Fault` of the 503. */
+export type Fault = "disk_full" | "database_damaged" | "installation_lost";
+
 /**
  * Every expected failure of Grove, in one union. Handlers, rules and objects return these as values;
  * `src/wire/failure.ts` is the only place that turns them into a status and a body. A message is written for the
@@ -69,7 +72,12 @@ export type Failure =
   /** The login waits for a person; `message` is the code of the device flow (RFC 8628) for that: 400. */
   | { readonly code: "pending"; readonly message: string }
   /** A part that the request needs does not answer now; the same request may succeed later: 503 with Retry-After. */
-  | { readonly code: "unavailable"; readonly message: string; readonly retryAfterSeconds: Seconds }
+  | {
+      readonly code: "unavailable";
+      readonly message: string;
+      readonly retryAfterSeconds: Seconds;
+      readonly fault?: Fault;
+    }
   /** The client exceeded a quota: 429 with Retry-After. */
   | {
       readonly code: "rate_limited";
@@ -97,8 +105,8 @@ export function okUnless<T>(problem: string | null, value: T): Result<T> {
 }
 
 /** A 503 with `message`. The same request may succeed after `retryAfterSeconds`. */
-export function unavailable(message: string, retryAfterSeconds = 1): Failure {
-  return { code: "unavailable", message, retryAfterSeconds };
+export function unavailable(message: string, retryAfterSeconds = 1, fault?: Fault): Failure {
+  return { code: "unavailable", message, retryAfterSeconds, ...(fault && { fault }) };
 }
 
 /** A 422 with `message` about the part of a JSON:API document at `pointer`. */

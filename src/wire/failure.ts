@@ -1,6 +1,9 @@
 import { failureOfPlatform, isLostCall } from "../base/platform-errors.ts";
-import type { Failure } from "../base/result.ts";
+import type { Failure, Fault } from "../base/result.ts";
 import { auditMessage, auditPath } from "./audit.ts";
+
+/** Names what only the operator can mend. */
+const FAULT_HEADER = "X-Grove-Fault";
 
 export interface WireFailure {
   readonly status: number;
@@ -19,7 +22,7 @@ const SETUP_UNFINISHED =
   "Grove is not initialized: its start from a file has begun and is not complete; grove init FILE, or serve --init FILE, completes it";
 
 const INSTALLATION_LOST =
-  "Grove is not initialized, and tokens of an earlier installation are stored here, whose keys are gone: do not initialize it, bring a backup back (docs/runbook.md, Restore)";
+  "Grove is not initialized, and tokens of an earlier installation are stored here, whose keys are gone: do not initialize it, bring a backup back (docs/runbook.md, Installation lost)";
 
 /** Maximum number of unknown fields that a message names, and maximum length of each name. */
 const MAX_SHOWN = 10;
@@ -67,8 +70,17 @@ const ANSWERS: {
 /** Returns status and messages of a failure. Another dialect may change them; no other code does. */
 export function toWire(failure: Failure): WireFailure {
   const [status, errors = [messageOf(failure)]] = ANSWERS[failure.code];
-  if (!("retryAfterSeconds" in failure)) return { status, errors };
-  return { status, errors, headers: { "Retry-After": String(failure.retryAfterSeconds) } };
+  const fault = faultOf(failure);
+  const headers = {
+    ...("retryAfterSeconds" in failure && { "Retry-After": String(failure.retryAfterSeconds) }),
+    ...(fault && { [FAULT_HEADER]: fault }),
+  };
+  return Object.keys(headers).length === 0 ? { status, errors } : { status, errors, headers };
+}
+
+function faultOf(failure: Failure): Fault | undefined {
+  if (failure.code === "uninitialized" && failure.lost) return "installation_lost";
+  return failure.code === "unavailable" ? failure.fault : undefined;
 }
 
 function messageOf(failure: Failure): string {

@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { cpSync, mkdirSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -196,6 +196,10 @@ describe.skipIf(probe === null)("a disk of its own (needs the right to mount one
       await asRoot(server, "POST", "auth/token/revoke", { token: kept[0] }),
     ];
     expect(refused.map(({ status }) => status)).toEqual([503, 503, 503, 503]);
+    const doctor = async () =>
+      ((await asRoot(server, "GET", "sys/doctor")).body.data as { checks: Record<string, unknown>[] }).checks;
+    const link = "docs/runbook.md#the-disk-is-full";
+    await expect.poll(doctor).toContainEqual(expect.objectContaining({ name: "disk", state: "failing", link }));
     for (const token of kept) expect(await statusOf(server, token)).toBe(200);
     expect((await asRoot(server, "GET", "sys/policies/acl/p")).status).toBe(404);
     rmSync(join(path, "filler"));
@@ -207,6 +211,67 @@ describe.skipIf(probe === null)("a disk of its own (needs the right to mount one
     const statuses = await Promise.all([...kept, ...made].map((token) => statusOf(again, token)));
     expect(statuses).toEqual([403, 200, 200, 200]);
     await again.stop();
+  });
+});
+
+describe("a damaged database", () => {
+  let above: string;
+  let original: string;
+
+  beforeAll(async () => {
+    above = mkdtempSync(join(tmpdir(), "grove-damage-"));
+    original = join(above, "original");
+    const server = await startServe({ data: original, env: SECRETS });
+    await newToken(server);
+    await server.stop();
+  });
+  afterAll(() => rmSync(above, { recursive: true, force: true }));
+
+  /** A copy of the data in which the databases of a class that `which` chooses begin with something else. */
+  function damaged(name: string, className: string, which: (file: string) => boolean) {
+    const data = join(above, name);
+    cpSync(original, data, { recursive: true });
+    const directory = readdirSync(join(data, "objects")).find((one) => one.startsWith(`${className}-`)) ?? "";
+    const files = readdirSync(join(data, "objects", directory)).filter(
+      (file) => file.endsWith(".sqlite") && which(file),
+    );
+    const paths = files.map((file) => join(data, "objects", directory, file));
+    for (const path of paths) {
+      const bytes = readFileSync(path);
+      writeFileSync(path, bytes.fill("garbage", 0, 100));
+    }
+    return { data, paths };
+  }
+  const isMetadata = (file: string) => file === "metadata.sqlite";
+
+  it("of the installation is named in the output, and every answer says so", async () => {
+    const { data, paths } = damaged("system", "System", (file) => !isMetadata(file));
+    const server = await startServe({ data, env: SECRETS });
+    onTestFinished(() => server.stop().then(() => {}));
+    const health = () => fetch(`${server.address}/v1/sys/health`);
+    await expect.poll(async () => (await health()).headers.get("X-Grove-Fault")).toBe("database_damaged");
+    expect(await (await health()).json()).toEqual({ errors: [expect.stringContaining("is damaged")] });
+    expect(server.output()).toContain(`damaged: ${paths[0]} (file is not a database)`);
+  });
+
+  it("of a list is named by the doctor, without the id of the installation", async () => {
+    const { data, paths } = damaged("lists", "Identity", (file) => !isMetadata(file));
+    const server = await startServe({ data, env: SECRETS });
+    onTestFinished(() => server.stop().then(() => {}));
+    const doctor = async () => {
+      const { checks } = (await asRoot(server, "GET", "sys/doctor")).body.data as { checks: { name: string }[] };
+      return checks.find(({ name }) => name === "disk");
+    };
+    const seen = `damaged below objects/: Identity/${paths[0]?.split("/").at(-1)}`;
+    await expect.poll(doctor).toMatchObject({ state: "failing", seen });
+  });
+
+  it("without which workerd ends at once is named too", async () => {
+    const { data, paths } = damaged("metadata", "TokenTree", isMetadata);
+    const program = runScript("serve", [...FLAGS, data], SECRETS);
+    expect(await program.exited).toBe(1);
+    expect(program.output()).toContain(`damaged: ${paths[0]} (file is not a database)`);
+    expect(program.output()).toMatch(/docs\/runbook\.md, A database is damaged/);
   });
 });
 

@@ -30,7 +30,7 @@ export async function examine({ client, terminal, json }: Session): Promise<Call
   terminal.progress("the server");
   const server = await checkServer(client);
   // Without an answer to the first check, the others would fail too.
-  const checks = server.state === "failing" ? [server] : [server, ...(await checkRest(client))];
+  const checks = server.state === "failing" ? [server] : [server, ...(await checkRest(client, terminal))];
   terminal.progress(null);
   if (json) terminal.out(JSON.stringify(checks));
   else show(terminal, checks);
@@ -80,14 +80,14 @@ const NOT_INITIALISED =
 async function checkServer(client: GroveClient): Promise<Check> {
   const [name, title] = ["server", "Server"];
   const answered = await client.call("GET", "sys/health?sealedcode=299&uninitcode=298");
-  if (!answered.ok) return failing(name, title, answered.error.message, "Is VAULT_ADDR right, and does it run?");
+  if (!answered.ok) return judgeFailure(name, title, answered.error);
   const health = HEALTH.safeParse(answered.value.body);
   if (!health.success) return failing(name, title, "it does not speak this interface", "Is VAULT_ADDR right?");
   const { initialized, sealed, grove_version: version } = health.data;
   if (!initialized) {
     const refused = await client.call("GET", "sys/auth");
-    return !refused.ok && refused.error.message.includes("do not initialize it")
-      ? failing(name, title, "its installation is lost", refused.error.message, "docs/runbook.md#restore")
+    return !refused.ok && refused.error.fault !== undefined
+      ? judgeFailure(name, title, refused.error)
       : failing(name, title, "not initialised", NOT_INITIALISED, "docs/self-hosting.md");
   }
   const lost = "docs/runbook.md#seal-key-lost-or-wrong";
@@ -96,10 +96,39 @@ async function checkServer(client: GroveClient): Promise<Check> {
     : fine(name, title, `Grove ${version}, ready`);
 }
 
-async function checkRest(client: GroveClient): Promise<readonly Check[]> {
-  const own = [checkAddress(client), await checkToken(client), await checkList(client)];
+/** What the operator does about a fault that the server names, and where it is described. */
+const FAULTS: Readonly<Record<string, readonly [advice: string, link: string]>> = {
+  disk_full: ["Make space; it then works without a restart.", "docs/runbook.md#the-disk-is-full"],
+  database_damaged: [
+    "Read which in the server's output, stop the server, and bring a backup of the whole directory back.",
+    "docs/runbook.md#a-database-is-damaged",
+  ],
+  installation_lost: ["Do not initialize it: bring a backup back.", "docs/runbook.md#installation-lost"],
+};
+
+/** A call that failed, with what to do about it. */
+function judgeFailure(name: string, title: string, { status, message, fault }: CallFailure): Check {
+  const known = fault === undefined ? undefined : FAULTS[fault];
+  if (known) return failing(name, title, message, ...known);
+  if (status === null) return failing(name, title, message, "Is VAULT_ADDR right, and does it run?", NO_ANSWER);
+  if (status === 503)
+    return failing(name, title, message, "See the server's output.", "docs/runbook.md#an-object-is-overloaded");
+  return failing(name, title, message, "See the server's output.", "docs/runbook.md#requests-end-in-500");
+}
+
+const NO_ANSWER = "docs/runbook.md#the-server-does-not-start";
+
+async function checkRest(client: GroveClient, terminal: Session["terminal"]): Promise<readonly Check[]> {
+  const address = checkAddress(client);
+  terminal.progress("the token");
+  const token = await checkToken(client);
+  terminal.progress("the installation");
   const time = (Date.now() / 1000).toFixed(3);
   const answered = await client.get("sys/doctor", ANSWER, { client_time: time });
+  // A fault of the server would be reported by each further check.
+  if (!answered.ok && answered.error.fault !== undefined)
+    return [address, judgeFailure(UNSEEN, UNSEEN_TITLE, answered.error)];
+  const own = [address, token, await checkList(client)];
   return [...own, ...(answered.ok ? answered.value.checks : [unanswered(answered.error)])];
 }
 
@@ -123,8 +152,14 @@ async function checkToken(client: GroveClient): Promise<Check> {
   if (client.isAnonymous) return failing(name, title, "VAULT_TOKEN is not set", "Set it to a token of this server.");
   const self = await client.get("auth/token/lookup-self", SELF);
   if (!self.ok && self.error.status === 403)
-    return failing(name, title, `VAULT_TOKEN is refused: ${self.error.message}`, "Log in again.");
-  if (!self.ok) return failing(name, title, self.error.message, "See the server's log.", "docs/runbook.md");
+    return failing(
+      name,
+      title,
+      `VAULT_TOKEN is refused: ${self.error.message}`,
+      "Log in again; grove find says what the token is. Without another: grove generate-root.",
+      "docs/runbook.md#the-answer-of-sysinit-is-lost",
+    );
+  if (!self.ok) return judgeFailure(name, title, self.error);
   const { policies, expire_time: end } = self.value;
   const seen = `policies ${policies.join(",")}, ${end ? `ends ${shortTime(end)}` : "never ends"}`;
   return policies.includes("root")
@@ -137,7 +172,7 @@ export async function checkList(client: GroveClient): Promise<Check> {
   const [name, title] = ["list_method", "Method LIST"];
   const listed = await client.call("LIST", "sys/policies/acl");
   if (listed.ok) return fine(name, title, "answered");
-  const { status, message } = listed.error;
+  const { status } = listed.error;
   // Statuses of HTTP parsers that do not know the method.
   if (status === 400 || status === 405 || status === 501) {
     const seen = "refused before Grove sees it";
@@ -145,15 +180,18 @@ export async function checkList(client: GroveClient): Promise<Check> {
   }
   return status === 403
     ? unknown(name, title, "VAULT_TOKEN needs list on sys/policies/acl")
-    : failing(name, title, message);
+    : judgeFailure(name, title, listed.error);
 }
 
 /** The name of the check that replaces the server's checks when they can't be read. */
 const UNSEEN = "installation";
+const UNSEEN_TITLE = "Installation";
 
 /** A refusal by policies, or an endpoint that an older server lacks, is no fault of the server. */
-function unanswered({ status, message }: CallFailure): Check {
-  const [name, title] = [UNSEEN, "Installation"];
-  if (status === 403) return unknown(name, title, "VAULT_TOKEN needs read and sudo on sys/doctor");
-  return status === 404 ? unknown(name, title, "the server is of an older release") : failing(name, title, message);
+function unanswered(failure: CallFailure): Check {
+  const [name, title] = [UNSEEN, UNSEEN_TITLE];
+  if (failure.status === 403) return unknown(name, title, "VAULT_TOKEN needs read and sudo on sys/doctor");
+  return failure.status === 404
+    ? unknown(name, title, "the server is of an older release")
+    : judgeFailure(name, title, failure);
 }

@@ -1,5 +1,5 @@
-import { expect, it } from "vitest";
-import { isStorageFailure } from "../../../src/base/platform-errors.ts";
+import { expect, it, onTestFinished, vi } from "vitest";
+import { failureOfPlatform, isStorageFailure } from "../../../src/base/platform-errors.ts";
 
 it.each([
   ["a full disk", new Error("database or disk is full: SQLITE_FULL"), true],
@@ -12,4 +12,27 @@ it.each([
   ["no error", "SQLITE_FULL", false],
 ])("%s is told apart from others", (_, error, expected) => {
   expect(isStorageFailure(error)).toBe(expected);
+});
+
+it("names the fault that the server has found behind an error that the runtime keeps to itself", async () => {
+  vi.resetModules();
+  onTestFinished(() => void vi.resetModules());
+  const { failureOfPlatform } = await import("../../../src/base/platform-errors.ts");
+  const { noteStorageFaults } = await import("../../../src/base/storage-faults.ts");
+  const hidden = () => failureOfPlatform(new Error("internal error; reference = mpv6f2udc8gd4egd0jbqt0as"));
+  expect(hidden()).toEqual({ code: "unavailable", message: expect.stringContaining("storage"), retryAfterSeconds: 5 });
+  noteStorageFaults({ damaged: ["TokenTree/0a.sqlite"], fullAt: null });
+  expect(hidden()).toMatchObject({ fault: "database_damaged", retryAfterSeconds: 60 });
+  noteStorageFaults({ damaged: [], fullAt: Date.now() });
+  expect(hidden()).toMatchObject({ fault: "disk_full" });
+  noteStorageFaults({ damaged: [], fullAt: Date.now() - 60_000 });
+  expect(hidden()).toMatchObject({ fault: "database_damaged" });
+});
+
+it.each([
+  ["SQLITE_FULL", "disk_full"],
+  ["SQLITE_NOTADB", "database_damaged"],
+  ["SQLITE_CORRUPT_VTAB", "database_damaged"],
+])("names the fault of an error with %s", (code, fault) => {
+  expect(failureOfPlatform(new Error(`an error: ${code}`))).toMatchObject({ fault });
 });

@@ -1,6 +1,7 @@
 import { auditBacklog } from "../../../audit/writer/isolate-writer.ts";
 import { backupIntervalMs, backupRunsOf } from "../../../backup/bucket/backup-runs.ts";
 import { currentTime, inTime, type Ms } from "../../../base/clock.ts";
+import { storageFaults } from "../../../base/storage-faults.ts";
 import { groveVersion } from "../../../base/version.ts";
 import type { Env } from "../../../env.ts";
 import { oidcIssuerOf } from "../../../issuer/oidc-issuer.ts";
@@ -22,6 +23,7 @@ import {
   judgeAudit,
   judgeBackups,
   judgeClock,
+  judgeDisk,
   judgeEndless,
   judgeFaults,
   judgeIssuer,
@@ -37,6 +39,7 @@ import {
   judgeStorage,
   judgeTidy,
   type TokenFacts,
+  unreadFinding,
 } from "./findings.ts";
 
 /** The input of the checks. */
@@ -71,8 +74,22 @@ type Check = readonly [name: string, title: string, check: (facts: Facts) => Fin
 
 /** Every check of `sys/doctor`, in the order of the answer. A check returns null when it does not apply here. */
 const CHECKS: readonly Check[] = [
-  ["objects", "Objects", async ({ context }) => judgeObjects(await failingObjects(context.env))],
-  ["faults", "Faults of the last day", async ({ history }) => judgeFaults((await history()).slots)],
+  [
+    "disk",
+    "Disk",
+    ({ context: { env, now } }) =>
+      env.ONE_PROCESS === "true" || env.CLUSTER === "true" ? judgeDisk(storageFaults(), now) : null,
+  ],
+  [
+    "objects",
+    "Objects",
+    async ({ context: { env, now } }) => judgeObjects(await failingObjects(env), storageFaults(), now),
+  ],
+  [
+    "faults",
+    "Faults of the last day",
+    async ({ history, context: { now } }) => judgeFaults((await history()).slots, storageFaults(), now),
+  ],
   [
     "cluster",
     "Nodes of the cluster",
@@ -159,13 +176,6 @@ const CHECKS: readonly Check[] = [
 /** Time within which the facts of a check have to be read. */
 const CHECK_MS: Ms = 10_000;
 
-const UNREAD: Finding = {
-  state: "unknown",
-  seen: "it could not be read: an object did not answer",
-  advice: "Check again in a minute; the log has the error.",
-  link: "docs/runbook.md#an-object-is-overloaded",
-};
-
 /** Makes all checks at the same time. A check whose facts can't be read is `unknown` and does not affect the others. */
 export async function checkAll(context: Omit<CheckContext, "now">): Promise<CheckResult[]> {
   const facts = factsOf({ ...context, now: currentTime() });
@@ -176,7 +186,7 @@ export async function checkAll(context: Omit<CheckContext, "now">): Promise<Chec
         return finding && { name, title, ...finding };
       } catch (error) {
         console.error(JSON.stringify({ type: "doctor", check: name, error: String(error) }));
-        return { name, title, ...UNREAD };
+        return { name, title, ...unreadFinding(storageFaults(), currentTime()) };
       }
     }),
   );

@@ -1,4 +1,5 @@
 import type { Ms, Seconds } from "../../../base/clock.ts";
+import type { StorageFaults } from "../../../base/storage-faults.ts";
 import { MAX_KEY_TERMS } from "../../../system/key-rotation.ts";
 import type { HistorySlot, SeenNode } from "../../../tidy/metrics-history.ts";
 import type { PutBack } from "../../../tidy/system-rollback.ts";
@@ -36,14 +37,56 @@ const unknown = other("unknown");
 /** Objects that a finding names: where the disk is full, none answers. */
 const NAMED_OBJECTS = 4;
 
-export function judgeObjects(silent: readonly string[]): Finding {
+export function judgeObjects(silent: readonly string[], disk: StorageFaults, now: Ms): Finding {
   if (silent.length === 0) return good("all answer");
-  const others = silent.length - NAMED_OBJECTS;
-  return failing(
-    `no answer from ${silent.slice(0, NAMED_OBJECTS).join(", ")}${others > 0 ? ` and ${others} others` : ""}`,
-    "Wait a minute and check again; then look for their errors in the log. Of a server on a machine: is its disk full?",
-    "docs/runbook.md#an-object-is-overloaded",
-  );
+  const seen = `no answer from ${named(silent)}`;
+  const cause = causeOf(disk, now);
+  if (cause !== null) return failing(seen, cause.advice, cause.link);
+  return failing(seen, "Wait a minute and check again; then look for their errors in the log.", OVERLOADED);
+}
+
+function named(names: readonly string[]): string {
+  const others = names.length - NAMED_OBJECTS;
+  return `${names.slice(0, NAMED_OBJECTS).join(", ")}${others > 0 ? ` and ${others} others` : ""}`;
+}
+
+const OVERLOADED = "docs/runbook.md#an-object-is-overloaded";
+
+/** A disk counts as full for this long after a write has failed. */
+const FULL_MS = 300_000;
+
+const isFull = ({ fullAt }: StorageFaults, now: Ms): boolean => fullAt !== null && now - fullAt < FULL_MS;
+
+/** The fault of the disk because of which objects do not answer; null: none is known. */
+function causeOf(disk: StorageFaults, now: Ms): { readonly advice: string; readonly link: string } | null {
+  if (isFull(disk, now)) return { advice: "The disk is full: make space.", link: "docs/runbook.md#the-disk-is-full" };
+  if (disk.damaged.length === 0) return null;
+  return {
+    advice: "A database is damaged: stop the server and bring a backup of the whole directory back.",
+    link: "docs/runbook.md#a-database-is-damaged",
+  };
+}
+
+/** Judges what the server has seen of its disk since its start. */
+export function judgeDisk(disk: StorageFaults, now: Ms): Finding {
+  const damaged = disk.damaged.length > 0 ? `damaged below objects/: ${named(disk.damaged)}` : "";
+  const full = isFull(disk, now) ? "the disk is full: writes fail" : "";
+  const cause = causeOf(disk, now);
+  if (cause !== null)
+    return failing([full, damaged].filter((part) => part !== "").join("; "), cause.advice, cause.link);
+  if (disk.fullAt !== null && now - disk.fullAt < DAY_MS) {
+    const seen = `it was full ${spanText(now - disk.fullAt)} ago`;
+    return attention(seen, "See what fills it, and make more space.", "docs/runbook.md#the-disk-is-full");
+  }
+  return good("no write has failed, and no database was found damaged");
+}
+
+/** The finding of a check whose facts could not be read. */
+export function unreadFinding(disk: StorageFaults, now: Ms): Finding {
+  const cause = causeOf(disk, now);
+  const seen = "it could not be read: an object did not answer";
+  if (cause !== null) return unknown(seen, cause.advice, cause.link);
+  return unknown(seen, "Check again in a minute; the log has the error.", OVERLOADED);
 }
 
 /** @param releases of the Worker that answered, and of the objects and nodes. */
@@ -175,7 +218,7 @@ export function judgeIssuer(rotation: Ms | null, now: Ms): Finding {
 const requestsOf = (day: readonly HistorySlot[], what: "requests" | "faults" | "unavailable" | "limited") =>
   day.reduce((sum, { traffic }) => sum + traffic[what], 0);
 
-export function judgeFaults(day: readonly HistorySlot[]): Finding {
+export function judgeFaults(day: readonly HistorySlot[], disk: StorageFaults, now: Ms): Finding {
   const [requests, faults, unavailable] = [
     requestsOf(day, "requests"),
     requestsOf(day, "faults"),
@@ -188,7 +231,9 @@ export function judgeFaults(day: readonly HistorySlot[]): Finding {
     return failing(`${seen}, the last 500 after ${at} UTC`, FAULT_ADVICE, "docs/runbook.md#requests-end-in-500");
   }
   if (unavailable > 0) {
-    return attention(seen, "See which objects were busy, and when.", "docs/runbook.md#an-object-is-overloaded");
+    const cause = causeOf(disk, now);
+    if (cause !== null) return attention(seen, cause.advice, cause.link);
+    return attention(seen, "See which objects were busy, and when.", OVERLOADED);
   }
   return good(seen);
 }
@@ -343,7 +388,7 @@ export function judgeEndless({ endless, endlessRoot, total }: TokenFacts): Findi
   return attention(
     seen,
     "See which (grove tokens --never-ends), and give them a period or an end.",
-    "docs/runbook.md#a-token-has-leaked",
+    "docs/runbook.md#tokens-never-end",
   );
 }
 

@@ -557,11 +557,32 @@ describe("grove doctor", () => {
   it("says of a lost installation what the server says, and not to initialize it", async () => {
     replies["GET /v1/sys/health"] = health({ initialized: false });
     const lost = "tokens of an earlier installation are stored here: do not initialize it, bring a backup back";
-    replies["GET /v1/sys/auth"] = { status: 503, body: { errors: [lost] } };
+    const headers = { "X-Grove-Fault": "installation_lost" };
+    replies["GET /v1/sys/auth"] = { status: 503, headers, body: { errors: [lost] } };
     expect(await grove("doctor")).toBe(1);
-    expect(out.join("\n")).toMatch(/^failing {2}Server {2}its installation is lost$/m);
-    expect(out.join(" ").replace(/\s+/g, " ")).toContain(lost);
+    expect(out.join(" ").replace(/\s+/g, " ")).toContain(`failing Server ${lost}`);
+    expect(out.at(-1)).toContain("docs/runbook.md#installation-lost");
     expect(out.join("\n")).not.toContain("PUT /v1/sys/init");
+  });
+
+  it.each([
+    ["disk_full", "docs/runbook.md#the-disk-is-full"],
+    ["database_damaged", "docs/runbook.md#a-database-is-damaged"],
+  ])("says once what a fault of the server is, and where it is described: %s", async (fault, link) => {
+    const broken = {
+      status: 503,
+      headers: { "X-Grove-Fault": fault, "Retry-After": "60" },
+      body: { errors: ["broken"] },
+    };
+    for (const path of ["auth/token/lookup-self", "sys/doctor"]) replies[`GET /v1/${path}`] = broken;
+    expect(await grove("doctor")).toBe(1);
+    expect(out.filter((line) => line.includes("broken"))).toHaveLength(1);
+    expect(out.at(-1)).toContain(`(${link})`);
+    out.length = 0;
+    replies["GET /v1/sys/health"] = broken;
+    expect(await grove("doctor")).toBe(1);
+    expect(out).toHaveLength(3);
+    expect(out.at(-1)).toContain(`(${link})`);
   });
 
   it("says that a token is refused only when it is", async () => {
