@@ -130,6 +130,12 @@ it("a lease whose revocation was tried before is one of those that are to end, s
   const look = (pages: number) => countRetriedLeases(bindings, Date.now(), { pages, page: 1 });
   await expect.poll(() => look(1)).toEqual({ retried: 0, looked: 1, more: true });
   expect(await look(10)).toMatchObject({ retried: 2 });
+  // The trees of at most one page of tokens with leases are asked.
+  vi.setSystemTime(Date.now() + 1);
+  const last = await createToken(root, { no_parent: true, policies: ["default"] });
+  await leaseFor(root, last.client_token);
+  await post("sys/tokens/revoke", { accessors: [last.accessor], dry_run: false, expected_count: 1 });
+  await expect.poll(() => look(10)).toMatchObject({ looked: 2, more: true });
   const { numbers, unrevoked_leases: left } = await receipt();
   expect(numbers).toMatchObject({ leases: { count: 2, more: false } });
   expect(left.waiting + left.failing).toBe(2);

@@ -1,9 +1,17 @@
-import { describe, expect, it } from "vitest";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { DeclaredRequest } from "../../../../scripts/declare/declaration.ts";
+import { startDeclared } from "../../../../scripts/declare/declared-start.ts";
 import { unknownFields } from "../../../../scripts/declare/known-fields.ts";
 import type { Service } from "../../../../scripts/declare/plan-step.ts";
 import { readDeclarationFile } from "../../../../scripts/declare/sources.ts";
 import type { Json } from "../../../../scripts/declare/value-references.ts";
+import { GroveClient, type Send } from "../../../../scripts/grove/client.ts";
+import { applyFile } from "../../../../scripts/grove/commands/apply.ts";
+import { linesIn } from "../../../../scripts/local/long-lines.ts";
 import { genericPlaces, openApiDocument } from "../../../../src/app/openapi/document.ts";
 import { TABLES } from "../../../../src/app/routes.ts";
 import { err, ok } from "../../../../src/base/result.ts";
@@ -50,5 +58,53 @@ describe("names of fields that the server does not know", () => {
   it("are not looked for where the server describes nothing", async () => {
     const call = async () => err({ status: 404, message: "" });
     expect(await unknownFields({ call }, [request("sys/auth/a", { typ: "jwt" })])).toEqual([]);
+  });
+});
+
+describe("a file with a name of a field that the server does not know", () => {
+  const DIRECTORY = mkdtempSync(join(tmpdir(), "grove-fields-"));
+  const FILE = join(DIRECTORY, "start.hcl");
+  const MESSAGE = 'one.web (line 2): the server knows no field "rates" here; did you mean rate?\nnothing was written';
+  let written: string[];
+
+  beforeAll(() => {
+    const request = 'request "web" { operation = "update" path = "sys/quotas/rate-limit/all" data = { rates = 1 } }';
+    writeFileSync(FILE, `initialize "one" {\n${request}\n}\nroot_token_file = "root-token"\n`);
+  });
+
+  afterAll(() => rmSync(DIRECTORY, { recursive: true }));
+
+  beforeEach(() => {
+    written = [];
+  });
+
+  const send: Send = async ({ method, path }) => {
+    const body = path.startsWith("/v1/sys/internal/specs/")
+      ? DOCUMENT
+      : path === "/v1/sys/init/begin"
+        ? { data: { setup_token: "s.setup" } }
+        : { initialized: false };
+    if (method !== "GET" && path !== "/v1/sys/init/begin") written.push(path);
+    return { status: 200, retryAfter: null, text: JSON.stringify(body) };
+  };
+  const client = new GroveClient("http://127.0.0.1:1", "s.own", { send });
+
+  it("starts no installation", async () => {
+    const read = readDeclarationFile(FILE, {});
+    if (!read.ok) throw new Error(read.error);
+    const starting = { as: (token: string) => client.as(token), initToken: "i", warn: () => {} };
+    expect(await startDeclared(starting, read.value)).toMatchObject({ ok: false, error: { message: MESSAGE } });
+    expect(written).toEqual([]);
+  });
+
+  it("is not applied", async () => {
+    const terminal = {
+      ...{ colours: false, interactive: false, columns: null, piped: false, progress: () => {}, ask: async () => "" },
+      ...{ secret: async () => "", lines: () => linesIn(Readable.from([])), out: () => {}, say: () => {} },
+    };
+    const options = { file: FILE, yes: true, check: false };
+    const applied = await applyFile({ client, terminal, json: false }, options, {});
+    expect(applied).toMatchObject({ ok: false, error: { message: MESSAGE } });
+    expect(written).toEqual([]);
   });
 });
