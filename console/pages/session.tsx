@@ -5,7 +5,9 @@ import { href } from "../href.ts";
 import { PAGE_NEEDS } from "../nav.ts";
 import { missingOf, needsOf } from "../needed-capabilities.ts";
 import type { Problem } from "../result.ts";
+import { go } from "../router.ts";
 import { ASKED_PATHS, useSession } from "../session.ts";
+import { RevokeToo } from "../sign-in/sign-out.tsx";
 import {
   AllowedButton,
   Card,
@@ -24,7 +26,9 @@ const NEEDS = new Map(PAGE_NEEDS.map(([, needs]) => [needs[0], needs] as const))
 
 /** The signed-in token, its capabilities and its end. */
 export function SessionPage() {
-  const { self, capabilities, name, isOwn, renew, signOut } = useSession();
+  const session = useSession();
+  const { self, capabilities, name, isOwn, renew } = session;
+  const [revoking, setRevoking] = useState(false);
   const [problem, setProblem] = useState<Problem | null>(null);
   const [renewed, setRenewed] = useState(false);
   const policies = [...new Set([...self.policies, ...(self.identity_policies ?? [])])];
@@ -33,11 +37,6 @@ export function SessionPage() {
     const answer = await renew();
     setRenewed(answer.ok);
     setProblem(answer.ok ? null : answer.problem);
-  };
-
-  const revoke = async (): Promise<void> => {
-    const answer = await signOut({ revoke: true });
-    if (!answer.ok) setProblem(answer.problem);
   };
 
   return (
@@ -52,10 +51,15 @@ export function SessionPage() {
           {self.renewable ? "Renew" : "Not renewable"}
         </AllowedButton>
         {!isOwn && (
-          <AllowedButton look="button danger" needs={needsOf("auth/token/revoke-self")} onClick={revoke}>
-            Sign out and revoke
+          <AllowedButton
+            look="button danger"
+            needs={needsOf("auth/token/revoke-self")}
+            onClick={() => setRevoking(true)}
+          >
+            Sign out and revoke…
           </AllowedButton>
         )}
+        {revoking && <RevokeToo session={session} onDone={() => go(href([]))} onClose={() => setRevoking(false)} />}
       </PageHead>
       <div class="stack">
         <SendProblem problem={problem} />

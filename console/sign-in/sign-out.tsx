@@ -65,7 +65,7 @@ export function SignOut({ session, onDone }: SignOutProps) {
 }
 
 /** Asks for the name of the token before it is revoked at the sign-out. */
-function RevokeToo({ session, onDone, onClose }: SignOutProps & { readonly onClose: () => void }) {
+export function RevokeToo({ session, onDone, onClose }: SignOutProps & { readonly onClose: () => void }) {
   const { api, self, signOut } = session;
   const [below, setBelow] = useState<Amount | null>(null);
   const mayCount = self.accessor !== "" && mayDo(session, ASKED_PATHS.tokens, "read", "sudo");

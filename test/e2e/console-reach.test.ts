@@ -297,10 +297,21 @@ describe.skipIf(executable === undefined)("every page of the console", () => {
     await guest.keyboard.press("Enter");
     await guest.getByRole("heading", { name: "Your session" }).waitFor();
     await guest.route("**/revoke-self", (route) => route.abort());
-    await guest.getByRole("button", { name: "Sign out and revoke" }).click();
+    // Nothing is revoked before the name is typed, and nothing at all when it is kept.
+    await guest.getByRole("button", { name: "Sign out and revoke…" }).click();
+    const dialog = guest.getByRole("dialog", { name: "Sign out and revoke token" });
+    await dialog.getByText("There is no way back.").waitFor();
+    await expectAccessible(guest);
+    await dialog.getByRole("button", { name: "Revoke it" }).click();
+    await dialog.getByText("Needed: nothing was sent.").waitFor();
+    await dialog.getByRole("button", { name: "Keep it" }).click();
+    expect((await call(server, "GET", "/v1/auth/token/lookup-self", { token })).status).toBe(200);
+    await guest.getByRole("button", { name: "Sign out and revoke…" }).click();
+    await dialog.getByLabel("Type token to confirm").fill("token");
+    await dialog.getByRole("button", { name: "Revoke it" }).click();
     await guest.getByText("The server can't be reached.").waitFor();
     await guest.unroute("**/revoke-self");
-    await guest.getByRole("button", { name: "Sign out and revoke" }).click();
+    await dialog.getByRole("button", { name: "Revoke it" }).click();
     await guest.getByRole("button", { name: "Sign in" }).waitFor();
     const self = await call(server, "GET", "/v1/auth/token/lookup-self", { token });
     expect(self.status).toBe(403);
