@@ -78,7 +78,15 @@ export function CheckAgain({ total, isLeast = false, leases, ask, onChecked, onN
         <span class="muted">asks the tree of each token whether it is refused, and its leases revoked</span>
       </div>
       {checked && !waits && <CheckNotice checked={checked} total={total} isLeast={isLeast} />}
-      {checked && <LeasesNotice before={leases} unrevoked={checked.unrevoked_leases} onTried={walk.start} />}
+      {checked && (
+        <LeasesNotice
+          before={leases}
+          unrevoked={checked.unrevoked_leases}
+          ended={checked.ended}
+          isWhole={checked.ended >= total && checked.next === ""}
+          onTried={walk.start}
+        />
+      )}
       {walk.problem && <ProblemNotice problem={walk.problem} />}
     </div>
   );

@@ -9,16 +9,22 @@ interface LeasesNoticeProps {
   /** Leases of the tokens, as counted before they ended. */
   readonly before: Amount;
   readonly unrevoked: Unrevoked;
+  /** The tokens that the check has found ended, and whether these are all: of others no lease is known. */
+  readonly ended: number;
+  readonly isWhole: boolean;
   /** Called after another attempt. */
   readonly onTried: () => void;
 }
 
 /** How many leases are revoked, and why the others are not. Renders nothing without leases. */
-export function LeasesNotice({ before, unrevoked, onTried }: LeasesNoticeProps) {
+export function LeasesNotice({ before, unrevoked, ended, isWhole, onTried }: LeasesNoticeProps) {
   const { waiting, failing, more, failures } = unrevoked;
   const left = waiting + failing;
   if (left === 0 && !more) {
-    return before.count === 0 ? null : <Notice tone="good" title={`Leases: all ${amountText(before)} have ended`} />;
+    if (before.count === 0) return null;
+    if (isWhole) return <Notice tone="good" title={`Leases: all ${amountText(before)} have ended`} />;
+    const known = ended === 0 ? "" : `all of ${counted(ended, "token")} have ended; `;
+    return <Notice tone="warn" title={`Leases: ${known}those of the tokens that were not checked are not known`} />;
   }
   return (
     <Notice tone={failing > 0 ? "bad" : "warn"} title={leaseText(leaseSums(before, unrevoked))}>
