@@ -6,7 +6,7 @@ export const isNumberAsShown = (wanted: number, typed: string): boolean =>
 
 /** The mistake in a number that is typed to confirm something; "" without one. @param what describes the number */
 export const typedNumberMistake = (wanted: number, typed: string, what: string): string =>
-  isNumberAsShown(wanted, typed) ? "" : typedMistake(String(wanted), typed, what);
+  isNumberAsShown(wanted, typed) ? "" : typedMistake(count(wanted), typed, what);
 
 /**
  * The mistake in a text that is typed to confirm something; "" when it is the wanted text.

@@ -2,7 +2,7 @@ import type { Token } from "../../client/answers.d.ts";
 import { count } from "../format.ts";
 import { href } from "../href.ts";
 import { DataTable, End } from "../ui/index.ts";
-import { filterOfGroup, type Group, type GroupBy } from "./grouping.ts";
+import { filterOfGroup, type Group, type GroupBy, withoutText } from "./grouping.ts";
 import { EntityName } from "./links.tsx";
 
 /** Most groups that are listed. */
@@ -51,7 +51,7 @@ interface GroupNameProps {
 /** The name of a group, as a link to its tokens. */
 export function GroupName({ by, name, filter }: GroupNameProps) {
   const own = filterOfGroup(by, name);
-  if (!own) return <span class="muted">none</span>;
+  if (!own) return <span class="muted">{withoutText(by)}</span>;
   return <a href={href(["tokens"], { ...filter, ...own })}>{by === "entity" ? <EntityName id={name} /> : name}</a>;
 }
 

@@ -7,7 +7,7 @@ import { ASKED_PATHS, mayDo, useSession } from "../session.ts";
 import { DataTable, ProblemNotice, useLoad } from "../ui/index.ts";
 import type { Filter } from "./filter.ts";
 import { GroupName, GroupTable } from "./group-table.tsx";
-import { counterOf, type GroupBy, grouped, groupOf } from "./grouping.ts";
+import { counterOf, type GroupBy, grouped, groupOf, withoutText } from "./grouping.ts";
 import { readTokens } from "./token-api.ts";
 import { Total } from "./token-total.tsx";
 
@@ -36,8 +36,8 @@ function CountedGroups({ filter, by, counter }: GroupedListProps & { readonly co
   if (counts.problem) return <ProblemNotice problem={counts.problem} onRetry={counts.reload} />;
   if (!counts.value) return <p class="muted">Loading…</p>;
   const { groups, total, other = 0 } = counts.value;
-  const rest =
-    other > 0 ? `, ${count(other)} in ${groups.length < MOST_COUNTED ? "none" : "none or a smaller one"}` : "";
+  const smaller = groups.length < MOST_COUNTED ? "" : " or in smaller groups";
+  const rest = other > 0 ? `; ${count(other)} are ${withoutText(by)}${smaller}` : "";
   return (
     <section class="card" aria-label="Groups of tokens">
       <header>

@@ -46,6 +46,13 @@ export function groupOf(token: Token, by: GroupBy): string {
   }
 }
 
+/** The name of the group of tokens without a value: `without a role`. */
+export function withoutText(by: GroupBy): string {
+  const key = metadataKey(by);
+  if (key !== undefined) return `without ${key} in the metadata`;
+  return by === "entity" ? "without an entity" : `without a ${by}`;
+}
+
 /** The filter for the tokens of a group; null when there is no such filter. */
 export function filterOfGroup(by: GroupBy, group: string): Filter | null {
   if (group === "") return null;

@@ -1,5 +1,5 @@
 import type { RevocationJob, Token } from "../../client/answers.d.ts";
-import { counted } from "../format.ts";
+import { count, counted } from "../format.ts";
 import { amountText } from "./selection.ts";
 
 export type Group = Preview["by"]["mount"][number];
@@ -10,13 +10,22 @@ export type Preview = NonNullable<RevocationJob["preview"]> & { readonly sample?
 /** Most groups in one line. */
 const NAMED = 5;
 
-/** `1,100 payments, 68 none and 12 others`: the largest groups. Null when the only group has no name. */
-export function groupsText(groups: readonly Group[], total: number): string | null {
+/**
+ * The largest groups: `1,100 deploy, 68 without a role, 12 of other roles`. Null when the only group has no name.
+ *
+ * @param noun the name of the grouping in singular and plural
+ */
+export function groupsText(
+  groups: readonly Group[],
+  total: number,
+  [one, many]: readonly [one: string, many: string],
+): string | null {
   if (groups.every(({ key }) => key === "")) return null;
   const named = groups.slice(0, NAMED);
-  const rest = total - named.reduce((sum, { count }) => sum + count, 0);
-  const parts = named.map(({ key, count }) => `${amountText({ count, more: false })} ${key === "" ? "without" : key}`);
-  return [...parts, ...(rest > 0 ? [counted(rest, "other")] : [])].join(", ");
+  const rest = total - named.reduce((sum, group) => sum + group.count, 0);
+  const parts = named.map(({ key, count: size }) => `${count(size)} ${key === "" ? `without ${one}` : key}`);
+  const others = `of other ${many}${named.some(({ key }) => key === "") ? "" : ` or without ${one}`}`;
+  return [...parts, ...(rest > 0 ? [`${count(rest)} ${others}`] : [])].join(", ");
 }
 
 /** Ids of entities. The owner of a token is its entity when its metadata has no owner. */
@@ -26,12 +35,12 @@ const ENTITY_ID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
 export const entitiesIn = ({ by }: Pick<Preview, "by">): readonly string[] =>
   by.owner.map(({ key }) => key).filter((key) => ENTITY_ID.test(key));
 
-/** The groupings of the ending tokens, with labels. */
+/** The groupings of the ending tokens, with labels and nouns. */
 const GROUPINGS = [
-  ["type", "By type"],
-  ["owner", "By owner"],
-  ["role", "By role"],
-  ["mount", "By method"],
+  ["type", "By type", ["a type", "types"]],
+  ["owner", "By owner or entity", ["an owner or entity", "owners"]],
+  ["role", "By role", ["a role", "roles"]],
+  ["mount", "By method", ["a method", "methods"]],
 ] as const;
 
 /**
@@ -44,12 +53,12 @@ export const groupRows = (
   owners: ReadonlyMap<string, string> = new Map(),
 ): Readonly<Record<string, string>> =>
   Object.fromEntries(
-    GROUPINGS.flatMap(([name, label]) => {
-      const named = by[name].map(({ key, count }) => ({
+    GROUPINGS.flatMap(([name, label, noun]) => {
+      const named = by[name].map(({ key, count: size }) => ({
         key: (name === "owner" ? owners.get(key) : undefined) ?? key,
-        count,
+        count: size,
       }));
-      const text = groupsText(named, total);
+      const text = groupsText(named, total, noun);
       return text === null ? [] : [[label, text] as const];
     }),
   );

@@ -118,7 +118,8 @@ export function RevokeMany({ selection, text, onClose }: RevokeManyProps) {
         {preview && <WaysBackNotice filter={selection} preview={preview} />}
         {preview && preview.total > 0 && (
           <Field
-            label={`Type ${preview.total} to confirm`}
+            label={`Type ${count(preview.total)} to confirm`}
+            hint="The number of all tokens that end."
             wrong={tried ? typedNumberMistake(preview.total, typed, "the number of all tokens that end") : ""}
           >
             <TextInput value={typed} onText={setTyped} inputMode="numeric" autofocus />

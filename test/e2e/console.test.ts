@@ -186,7 +186,7 @@ describe.skipIf(executable === undefined)("the console", () => {
     await page.getByRole("dialog").getByText("1,168", { exact: true }).waitFor();
     await page.getByRole("button", { name: "Revoke 1,168 tokens" }).click();
     await shows("Needed: nothing was sent.");
-    expect(await page.getByLabel("Type 1168 to confirm").count()).toBe(1);
+    expect(await page.getByLabel("Type 1,168 to confirm").count()).toBe(1);
     await page.unroute("**/v1/sys/tokens/revoke");
     await page.unroute("**/v1/sys/tokens/jobs/j");
     await page.getByRole("button", { name: "Keep them" }).click();

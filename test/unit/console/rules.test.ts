@@ -83,8 +83,17 @@ describe("the numbers of a revocation", () => {
 
   it("name the largest groups of the total, and say how many are in none", () => {
     const owners = ["a", "", "b", "c", "d", "e"].map((key, at) => ({ key, count: 100 - at }));
-    expect(groupsText(owners, 600)).toBe("100 a, 99 without, 98 b, 97 c, 96 d, 110 others");
-    expect(groupsText([{ key: "", count: 3 }], 3)).toBeNull();
+    expect(groupsText(owners, 600, ["a role", "roles"])).toBe(
+      "100 a, 99 without a role, 98 b, 97 c, 96 d, 110 of other roles",
+    );
+    expect(
+      groupsText(
+        owners.filter(({ key }) => key !== ""),
+        502,
+        ["a role", "roles"],
+      ),
+    ).toBe("100 a, 98 b, 97 c, 96 d, 95 e, 16 of other roles or without a role");
+    expect(groupsText([{ key: "", count: 3 }], 3, ["a role", "roles"])).toBeNull();
     const by = {
       type: [{ key: "service", count: 3 }],
       owner: [{ key: "", count: 3 }],
@@ -93,8 +102,8 @@ describe("the numbers of a revocation", () => {
     };
     expect(groupRows({ by, total: 3 })).toEqual({ "By type": "3 service", "By method": "3 auth/aws/" });
     const owned = { by: { ...by, owner: [{ key: "3e6ec577", count: 3 }] }, total: 3 };
-    expect(groupRows(owned, new Map([["3e6ec577", "checkout"]]))).toMatchObject({ "By owner": "3 checkout" });
-    expect(groupRows(owned)).toMatchObject({ "By owner": "3 3e6ec577" });
+    expect(groupRows(owned, new Map([["3e6ec577", "checkout"]]))).toMatchObject({ "By owner or entity": "3 checkout" });
+    expect(groupRows(owned)).toMatchObject({ "By owner or entity": "3 3e6ec577" });
   });
 
   it("of one token are its children, right below it, and its descendants, all below", () => {
@@ -116,7 +125,7 @@ describe("the confirmation of a bulk revocation", () => {
     }
     for (const typed of ["1,08", "10,80", "1,0800"])
       expect(isConfirmed({ count: 1080, more: false }, typed)).toBe(false);
-    expect(typedNumberMistake(1080, "108", "the number")).toBe("Not 1080, the number: nothing was sent.");
+    expect(typedNumberMistake(1080, "108", "the number")).toBe("Not 1,080, the number: nothing was sent.");
     expect(isConfirmed({ count: 12, more: true }, "12")).toBe(false);
     expect(isConfirmed({ count: 0, more: false }, "0")).toBe(false);
   });
