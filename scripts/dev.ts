@@ -20,7 +20,8 @@ import { DataDirectory } from "./local/data-directory.ts";
 import { listenFailure, portProblem } from "./local/listen-address.ts";
 import { type Running, runServer } from "./local/run-server.ts";
 import { sourceCommit, sourceVersion } from "./local/source-version.ts";
-import { onPort, succeeds, waitUntilAnswers } from "./local/wait-until-answers.ts";
+import { hasDevTokens } from "./local/stored-tokens.ts";
+import { onPort, refusalOfAll, succeeds, waitUntilAnswers } from "./local/wait-until-answers.ts";
 import { readVariables, settingsFromEnvironment } from "./local/worker-definition.ts";
 import { startWrangler } from "./local/wrangler.ts";
 
@@ -61,6 +62,7 @@ async function prepare(command: DevCommand): Promise<Result<Prepared, string>> {
     ...(commit !== "" && { GROVE_COMMIT: commit }),
     CLIENT_ADDRESS_HEADER,
     ONE_THREAD: "true",
+    STORED_TOKENS: String(hasDevTokens(data.value.file("state"))),
   });
   if (!environment.ok) return environment;
   data.value.write("environment", environment.value);
@@ -134,6 +136,8 @@ async function start(command: DevCommand, asked: Promise<void>): Promise<Result<
   onLine();
   if (command.apply !== undefined)
     await applyDeclared(command.apply, gateway.value.port, prepared.value.identity.rootToken);
+  const refusal = await refusalOfAll(onPort(port));
+  if (refusal !== undefined) say(`${refusal}; or start empty with --fresh`);
   const stopCron = startCron(() => succeeds(onPort(port), CRON_PATH, CRON_MS), say);
   return ok({
     ...prepared.value,

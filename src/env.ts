@@ -40,7 +40,7 @@ export interface Env extends TreeEnv, AppRoleEnv, AwsEnv, JwtEnv, KubernetesEnv,
   readonly GROVE_COMMIT?: string;
   /** "true" chooses the deployment ONE_PROCESS of `src/app/deployments.ts`. Set by `npm run serve` alone. */
   readonly ONE_PROCESS?: string;
-  /** "true": tokens were stored when the server started, so that it may not be initialized. Set by `npm run serve`. */
+  /** "true": tokens were stored when the server started, so that it may not be initialized. Set by `npm run serve` and `dev`. */
   readonly STORED_TOKENS?: string;
   /** "true" chooses the deployment ONE_THREAD. Set by `npm run dev` and in .dev.vars. */
   readonly ONE_THREAD?: string;

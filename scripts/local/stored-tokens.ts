@@ -1,4 +1,4 @@
-import { readdirSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { err, ok, type Result } from "../../src/base/result.ts";
 import { helpAsCalled } from "./command-line.ts";
@@ -14,7 +14,20 @@ const TREE = /^[0-9a-f]{64}\.sqlite$/;
 /** The directories with databases of trees, of any installation. */
 function treeDirectories(objects: string): string[] {
   const directories = readdirSync(objects).filter((name) => name.startsWith(TREES));
-  return directories.filter((name) => readdirSync(join(objects, name)).some((file) => TREE.test(file)));
+  return directories.filter((name) => hasTrees(join(objects, name)));
+}
+
+/** Whether a directory has databases of trees. A missing one has none. */
+function hasTrees(directory: string): boolean {
+  return existsSync(directory) && readdirSync(directory).some((file) => TREE.test(file));
+}
+
+/** The directory in which Wrangler keeps the databases of trees, below that of its state. */
+const TREES_OF_WRANGLER = "v3/do/grove-TokenTree";
+
+/** Whether tokens are in the state of Wrangler, before it starts: as `hasStoredTokens`, for `npm run dev`. */
+export function hasDevTokens(state: string): boolean {
+  return hasTrees(join(state, TREES_OF_WRANGLER));
 }
 
 /**

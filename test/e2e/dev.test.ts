@@ -141,6 +141,18 @@ describe("npm run dev, stopped and started again", () => {
     expect(await server.stop()).toBe(0);
   });
 
+  it("makes no new installation where the tokens of another one are, and says so", async () => {
+    await rm(join(data, "state/v3/do/grove-System"), { recursive: true });
+    server = await startDev({ data });
+    const answer = await call(server, "GET", "/v1/auth/token/lookup-self", { token: server.rootToken });
+    expect(answer).toMatchObject({ status: 503, body: { errors: [expect.stringContaining("do not initialize it")] } });
+    expect(server.output()).toMatch(/^dev: .*do not initialize it.*--fresh$/m);
+    expect(await server.stop()).toBe(0);
+    server = await startDev({ data, flags: ["--fresh"] });
+    expect((await call(server, "GET", "/v1/auth/token/lookup-self", { token: server.rootToken })).status).toBe(200);
+    expect(await server.stop()).toBe(0);
+  });
+
   it("stops with an error when the server under it dies", async () => {
     server = await startDev({ data });
     const started = await descendants(server.child.pid ?? 0);
