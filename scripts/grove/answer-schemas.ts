@@ -167,6 +167,15 @@ const UNREVOKED = z.object({
   failures: z.array(z.object({ lease_id: z.string(), error: z.string(), next_attempt: z.string().nullable() })),
 });
 
+/** A lease whose revocation its target has not accepted. `next_attempt` null or absent: it was given up. */
+export const FAILING_LEASE = z.object({
+  lease_id: z.string(),
+  accessor: z.string().optional(),
+  error: z.string(),
+  next_attempt: z.string().nullish(),
+});
+export type FailingLease = AnsweredBy<Api.IrrevocableLeases["leases"][number], typeof FAILING_LEASE>;
+
 export const RECEIPT = z.object({
   job: z.string(),
   state: z.string(),

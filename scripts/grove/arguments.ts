@@ -33,6 +33,7 @@ export type GroveCommand = { readonly json: boolean } & (
   | CommandOf<typeof readRestore>
   | { readonly kind: "tree"; readonly accessor: string | null }
   | { readonly kind: "doctor" }
+  | { readonly kind: "leases"; readonly retry: boolean }
   | { readonly kind: "version" }
   | { readonly kind: "init"; readonly file: string }
   | { readonly kind: "generate-root"; readonly cancel: boolean }
@@ -120,6 +121,8 @@ function readCommand(name: Exclude<CommandName, "audit" | "help">, word: string 
       return readContain(word, values);
     case "find":
       return ok({ kind: "find", wholeLines: values["whole-lines"] ?? false } as const);
+    case "leases":
+      return ok({ kind: "leases", retry: values.retry ?? false } as const);
     case "why":
       return readWhy(word, values);
     case "completion":

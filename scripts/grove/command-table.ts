@@ -144,6 +144,18 @@ export const COMMANDS = {
       "retry-leases": flag("with --job: first sends the leases again that fail (needs update on sys/leases/revoke)"),
     },
   },
+  leases: {
+    example: "leases --retry",
+    codes: "0 no lease fails, 1 one does, refused or failed, 2 the command line or VAULT_ADDR is wrong",
+    brief: "lists leases whose revocation fails",
+    about:
+      "lists leases that have ended and whose service has not accepted it, so that their secrets can still be used: those that were given up (irrevocable), and those of tokens that ended lately which are tried again (needs read and sudo on sys/leases)",
+    options: {
+      retry: flag(
+        "sends each again first, and shows those that still fail (needs update on sys/leases/revoke and sys/leases/lookup)",
+      ),
+    },
+  },
   find: {
     example: "find < leaked.txt",
     codes:
@@ -318,6 +330,7 @@ export const OPTIONS = {
   ...COMMANDS.audit.options,
   ...COMMANDS.why.options,
   ...COMMANDS.find.options,
+  ...COMMANDS.leases.options,
   ...COMMANDS["generate-root"].options,
 } as const;
 

@@ -14,6 +14,7 @@ import { examine } from "./commands/doctor.ts";
 import { explainAccess } from "./commands/explain.ts";
 import { findTexts } from "./commands/find.ts";
 import { generateRoot } from "./commands/generate-root.ts";
+import { showFailingLeases } from "./commands/leases.ts";
 import { previewRestore, restoreFrom } from "./commands/restore.ts";
 import { followJob, revokeTokens, stopJob } from "./commands/revoke.ts";
 import { countEnds, countTokens, showTokens } from "./commands/tokens.ts";
@@ -120,6 +121,8 @@ function carryOut(
       return containTokens(session, command);
     case "find":
       return findTexts(session, command.wholeLines);
+    case "leases":
+      return showFailingLeases(session, command.retry);
     case "why":
       return explainRequest(session, command);
     case "doctor":
@@ -171,6 +174,8 @@ const NOT_VALID =
 function needs(kind: GroveCommand["kind"]): string {
   if (kind === "apply") return "read, create and update on what the file names, and sudo below sys/auth";
   if (kind === "preview") return "read and sudo on sys/tokens/ended and sys/leases/revocations";
+  if (kind === "leases")
+    return "read and sudo on sys/leases, with --retry update on sys/leases/revoke and sys/leases/lookup";
   if (AUDIT.has(kind)) return "the capabilities read, update and sudo on sys/audit/*";
   if (kind === "why") return "update and sudo on sys/explain/access, without a log read and sudo on sys/audit/events";
   if (kind === "explain") return "update and sudo on sys/explain/access for --accessor";

@@ -23,6 +23,7 @@ Of a server that runs (grove help COMMAND):
   tree         shows the forest, or a token with what hangs below it
   revoke       ends tokens with everything below them
   contain      ends what a text selects, and proves it
+  leases       lists leases whose revocation fails
   find         says what a text is
   why          says why a request was refused
   explain      says why a request is allowed or refused

@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { inPool } from "../../../src/base/parallel.ts";
 import { ok } from "../../../src/base/result.ts";
 import { asCalled, helpAsCalled } from "../../local/command-line.ts";
 import { ENDED_CHECK, type EndedCheck, RECEIPT, type Receipt } from "../answer-schemas.ts";
@@ -8,8 +7,9 @@ import { type Called, failed, orMissing } from "../client.ts";
 import { nothingIs } from "../id-formats.ts";
 import { prose } from "../prose.ts";
 import { harmless, type Session, styled, type Terminal } from "../terminal.ts";
+import { failingLine, sendAgain } from "./leases.ts";
 import { revokeSelected } from "./revoke.ts";
-import { askerText, countText, number, preciseTime, shortTime } from "./token-lines.ts";
+import { askerText, countText, number, preciseTime } from "./token-lines.ts";
 import { NOT_LISTED } from "./unknown-names.ts";
 
 /** Interval of checks, and the longest wait for the sweep and the targets of leases (ms). */
@@ -41,24 +41,15 @@ export async function containTokens(
   return proveEnd(session, job);
 }
 
-/** Leases that are sent again at the same time. */
-const PARALLEL = 4;
-
 /** Retries the failing leases. The check that follows reports the result. */
 async function retryLeases(session: Session, job: string): Promise<Called<null>> {
-  const { client, terminal } = session;
   const checked = orMissing(await checkAll(session, job), nothingIs("job", job));
   if (!checked.ok) return checked;
   const { failures } = checked.value.unrevoked_leases;
-  let done = 0;
-  const answers = await inPool(failures, PARALLEL, async ({ lease_id: id }) => {
-    const answer = await client.call("POST", "sys/leases/revoke", { lease_id: id });
-    terminal.progress(`${++done} of ${number(failures.length, "lease")} sent again`);
-    return answer;
-  });
-  terminal.progress(null);
-  const isRefused = answers.some((answer) => !answer.ok && answer.error.status === 403);
-  return isRefused ? failed("permission denied (VAULT_TOKEN needs update on sys/leases/revoke)") : ok(null);
+  return sendAgain(
+    session,
+    failures.map(({ lease_id: id }) => id),
+  );
 }
 
 async function proveEnd({ client, terminal, json }: Session, job: string): Promise<Called<number>> {
@@ -163,11 +154,7 @@ function showLeases(
   const ended = asked.more || more ? "" : `${Math.max(0, asked.count - left)} ended, `;
   const text = `leases    ${countText(asked, "lease")} asked, ${ended}${waiting} waiting, ${failing} failing`;
   terminal.out(styled(terminal, isRevoked ? "green" : "red", text));
-  for (const { lease_id: id, error, next_attempt: next } of failures) {
-    terminal.out(
-      `  ${harmless(id)}: ${harmless(error)}, ${next === null ? "irrevocable" : `next attempt at ${shortTime(next)}`}`,
-    );
-  }
+  for (const failure of failures) terminal.out(failingLine(failure));
   if (failing > 0) {
     terminal.out(`  sends them again: ${asCalled(`contain --job ${job} --retry-leases`)}`);
     terminal.out(`  (${helpAsCalled("docs/leases.md")})`);

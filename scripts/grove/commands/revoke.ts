@@ -10,7 +10,11 @@ import { harmless, type Session, styled, type Terminal } from "../terminal.ts";
 import { countText, number, tokenTable } from "./token-lines.ts";
 import { unknownName } from "./unknown-names.ts";
 
-const LOOK_EVERY_MS = 500;
+/** The first pause between two looks at a job, and the longest; each is twice the one before. */
+const FIRST_PAUSE_MS = 100;
+const MAX_PAUSE_MS = 500;
+/** A small job ends within so many looks: how to follow and stop it would be of no use. */
+const QUIET_LOOKS = 4;
 const GROUPINGS = ["mount", "type", "role", "owner"] as const;
 /** The owner is the metadata field `owner`; without it, the entity. */
 const NAMES = { mount: "mount", type: "type", role: "role", owner: "owner or entity" } as const;
@@ -88,13 +92,13 @@ export async function count(session: Session, asked: Readonly<Record<string, unk
 /**
  * Shows the progress of a revocation until it ends. The revocation continues without this command.
  *
- * @param unfinished called once if it has not ended at the first look.
+ * @param unfinished called once if it has not ended after QUIET_LOOKS.
  */
 export async function followJob(
   session: Session,
   id: string,
   isQuiet = false,
-  unfinished = () => {},
+  unfinished: () => void = () => {},
 ): Promise<Called<number>> {
   const { terminal, json } = session;
   const job = await ended(session, id, unfinished);
@@ -109,11 +113,11 @@ async function ended({ client, terminal }: Session, id: string, unfinished = () 
     if (!job.ok) return job;
     const { state, counted, total, finished, preview } = job.value;
     if (finished !== null) return job;
-    if (looks === 0) unfinished();
-    const ofAll = `${total} of ${preview?.total ?? 0} ended`;
+    if (looks === QUIET_LOOKS) unfinished();
+    const ofAll = `job ${id}: ${total} of ${preview?.total ?? 0} ended`;
     if (state === "counting") terminal.progress(`${counted} counted so far`);
     else terminal.progress(state === "stopped" ? `${ofAll}, stops after this step` : ofAll);
-    await sleep(LOOK_EVERY_MS);
+    await sleep(Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** looks));
   }
 }
 

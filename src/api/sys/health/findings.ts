@@ -257,20 +257,20 @@ export function judgeQuotas(day: readonly HistorySlot[], healthIsExempt: boolean
  * @param lately leases of lately ended tokens whose targets refused an attempt, as far as the tokens were looked at.
  */
 export function judgeLeases(irrevocable: number, { retried, looked, more }: RetriedLeases): Finding {
-  const link = "docs/leases.md#notifications";
+  const link = "docs/runbook.md#leases-are-not-revoked";
   const number = more ? `at least ${retried}` : `${retried}`;
   const waiting = `${number} of tokens that ended are not accepted by their targets, and tried again`;
   if (irrevocable > 0) {
     return failing(
       `${irrevocable} can't be revoked: their secrets can still be used${retried > 0 ? `; ${waiting}` : ""}`,
-      "Health in the console shows the error of each and tries it again; or: bao read sys/leases type=irrevocable.",
+      "See the error of each (grove leases); once their service answers, send them again (grove leases --retry).",
       link,
     );
   }
   if (retried > 0) {
     return attention(
       `${waiting}: their secrets can still be used`,
-      "The receipt of the revocation shows the error of each: see whether its target answers.",
+      "See the error of each (grove leases), and whether its service answers: it is tried again for some minutes.",
       link,
     );
   }

@@ -377,10 +377,8 @@ describe("grove revoke", () => {
 
   it("sends the numbers that were shown, and follows the job to its end", async () => {
     replies["POST /v1/sys/tokens/revoke"] = [preview(), data({ job: "j1", state: "running" })];
-    replies["GET /v1/sys/tokens/jobs/j1"] = [
-      job({ state: "running", total: 600, finished: null }),
-      job({ state: "done", total: 1168 }),
-    ];
+    const running = job({ state: "running", total: 600, finished: null });
+    replies["GET /v1/sys/tokens/jobs/j1"] = [...Array(5).fill(running), job({ state: "done", total: 1168 })];
     expect(await grove("revoke --accessor a --accessor b --yes")).toBe(0);
     expect(writes()[1]).toEqual({
       accessors: ["a", "b"],
@@ -394,8 +392,9 @@ describe("grove revoke", () => {
     const commands = said.flatMap((text) => /grove -- (.*?) {2,}/.exec(text)?.[1] ?? []);
     expect(commands).toEqual(["revoke --job j1", "revoke --stop j1"]);
     for (const words of commands) expect(parseGroveArguments(words.split(" ")).ok).toBe(true);
-    // A job that has ended can't be followed or stopped.
+    // A job that ends soon needs neither.
     said.length = 0;
+    replies["GET /v1/sys/tokens/jobs/j1"] = [running, running, job({ state: "done", total: 1168 })];
     replies["POST /v1/sys/tokens/revoke"] = [preview(), data({ job: "j1", state: "running" })];
     expect(await grove("revoke --accessor a --yes")).toBe(0);
     expect(said.join("\n")).not.toContain("--stop");
@@ -460,7 +459,7 @@ describe("grove revoke", () => {
     const progress: (string | null)[] = [];
     const shown = { progress: (text: string | null) => void progress.push(text) };
     expect(await grove("revoke --stop j1", shown)).toBe(1);
-    expect(progress).toContain("0 of 1168 ended, stops after this step");
+    expect(progress).toContain("job j1: 0 of 1168 ended, stops after this step");
     expect(out).toEqual(["stopped: 200 of 1168 ended, 38 that matched and everything below, 0 failures"]);
   });
 
@@ -469,6 +468,49 @@ describe("grove revoke", () => {
     replies["GET /v1/sys/tokens/jobs/j1"] = job({ state: "refused" });
     expect(await grove("revoke --role ci --yes")).toBe(1);
     expect(said.at(-1)).toContain("nothing was revoked");
+  });
+});
+
+describe("grove leases", () => {
+  const lease = (id: string, next: string | null = null) => ({
+    ...{ lease_id: id, mount_id: "db/", accessor: "a.holder", error: "no answer from db.example" },
+    next_attempt: next,
+  });
+  const list = (...leases: readonly object[]) => data({ lease_count: leases.length, leases });
+
+  it("lists the leases that are given up or tried again, and ends with 1", async () => {
+    replies["GET /v1/sys/leases"] = list(lease("db/creds/a/1", "2026-11-30T12:00:00Z"), lease("db/creds/a/2"));
+    expect(await grove("leases")).toBe(1);
+    expect(out.slice(0, 5)).toEqual([
+      "  db/creds/a/1: no answer from db.example, next attempt at 2026-11-30 12:00Z",
+      "    of the token a.holder",
+      "  db/creds/a/2: no answer from db.example, irrevocable",
+      "    of the token a.holder",
+      "2 leases not revoked: the secret of each can be used",
+    ]);
+    expect(out.at(-1)).toContain("grove -- leases --retry");
+    expect(asked.map(({ request }) => request)).toEqual(["GET /v1/sys/leases?type=failing&limit=none"]);
+  });
+
+  it("ends with 0 when none fails", async () => {
+    replies["GET /v1/sys/leases"] = list();
+    expect(await grove("leases")).toBe(0);
+    expect(out).toEqual(["no lease fails"]);
+  });
+
+  it("sends each again, and says of each by a look at it whether it still fails", async () => {
+    replies["GET /v1/sys/leases"] = list(lease("db/creds/a/1"), lease("db/creds/a/2"));
+    replies["POST /v1/sys/leases/revoke"] = { status: 204, body: null };
+    const left = { revoke_error: "still no answer", next_attempt: "2026-11-30T12:00:00Z" };
+    const revoked = { status: 400, body: { errors: ["invalid lease"] } };
+    replies["POST /v1/sys/leases/lookup"] = [revoked, data(left)];
+    expect(await grove("leases --retry")).toBe(1);
+    expect(out[0]).toMatch(/^ {2}db\/creds\/a\/\d: still no answer, next attempt/);
+    expect(out).toContain("2 sent again, 1 lease not revoked: the secret of each can be used");
+    out.length = 0;
+    replies["POST /v1/sys/leases/lookup"] = revoked;
+    expect(await grove("leases --retry")).toBe(0);
+    expect(out).toEqual(["2 sent again, no lease fails"]);
   });
 });
 
