@@ -19,8 +19,13 @@ export const isShortPart = (text: string): boolean => SHORT.test(text);
 
 export const SHORT_TEXT = "Of a request id type at least its first 8 characters.";
 
-/** The id in a text such as `request a4911dd8`, as logs and pages write it; other texts as they are. */
+/** A whole id after its name, as headers, logs and messages of clients have it. */
+const NAMED = /\brequest(?:[ _-]?id)?["']?\s*[:=]?\s*["']?([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\b/i;
+
+/** The id in a text such as `request a4911dd8`, or in a pasted line that names a whole one; other texts as they are. */
 export function idIn(text: string): string {
+  const [, whole] = NAMED.exec(text) ?? [];
+  if (whole !== undefined) return whole;
   const [, id = ""] = /^request(?:[ _-]?id)?:?\s+(\S+)$/i.exec(text) ?? [];
   return isRequestId(id) || isPartOfId(id) || isShortPart(id) ? id : text;
 }

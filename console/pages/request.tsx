@@ -1,10 +1,12 @@
 import type { ComponentChildren } from "preact";
+import { useCallback, useState } from "preact/hooks";
 import type { AuditEvent } from "../audit/event.ts";
 import { madeOf } from "../audit/event-kind.ts";
 import { EventKindTag } from "../audit/event-text.tsx";
 import { isLogin } from "../audit/explain-request.ts";
 import { AddressLink, TokenLink } from "../audit/links.tsx";
 import { LoginText } from "../audit/login-text.tsx";
+import { NotStored } from "../audit/not-stored.tsx";
 import { readEvents } from "../audit/read-events.ts";
 import { revocationOf } from "../audit/revocation-event.ts";
 import { RevocationText } from "../audit/revocation-text.tsx";
@@ -13,13 +15,25 @@ import { WhyRefused } from "../audit/why-refused.tsx";
 import { href } from "../href.ts";
 import { useSession } from "../session.ts";
 import { EntityLink, Metadata, Policies } from "../tokens/links.tsx";
-import { Card, Empty, Facts, Loading, PageHead, Time, useLoad } from "../ui/index.ts";
+import { Card, Facts, Loading, PageHead, Time, useLoad, usePolling } from "../ui/index.ts";
+
+/** Looks for an event that is not stored yet, and the pause between two (ms). */
+const EARLY_LOOKS = 6;
+const LOOK_MS = 2_000;
 
 /** A request by its id: who asked for what, the result, and why it was refused. */
 export function RequestPage({ id }: { readonly id: string }) {
   const { api } = useSession();
   const found = useLoad(id, () => readEvents(api, { request_id: id, limit: 1 }));
   const event = found.value?.events[0];
+  const [looks, setLooks] = useState(0);
+  const isEarly = found.value !== null && !event && looks < EARLY_LOOKS;
+  const look = useCallback(() => {
+    setLooks((before) => before + 1);
+    found.reload();
+  }, [found.reload]);
+  usePolling(isEarly, look, LOOK_MS);
+  const isOff = found.problem?.status === 400;
   return (
     <>
       <PageHead title="Request" text={<code class="break">{id}</code>}>
@@ -27,13 +41,9 @@ export function RequestPage({ id }: { readonly id: string }) {
           To the audit log
         </a>
       </PageHead>
-      <Loading of={found} />
-      {found.value && !event && (
-        <Empty title="No event has this id">
-          <p>
-            Changes, logins and refusals are events. Reads are counted, and have none; the gateway's own answers too.
-          </p>
-        </Empty>
+      {!isOff && <Loading of={found} />}
+      {((found.value && !event) || isOff) && (
+        <NotStored id={id} why={found.problem?.messages.join(" ") ?? ""} isEarly={isEarly} onAgain={found.reload} />
       )}
       {event && <Found event={event} />}
     </>

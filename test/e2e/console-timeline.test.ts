@@ -153,6 +153,43 @@ describe.skipIf(executable === undefined)("timelines in the console", () => {
     expect(policy).toMatch(/path "sys\/policies\/acl\/other" \{\s+capabilities = \["update"\]/);
   });
 
+  it("finds a request by a line that names its id, in two actions, and says where it is when it is not stored", async () => {
+    const alive = (await api("POST", "auth/token/create", { policies: ["default"], display_name: "alive" })).auth;
+    const id = await refusedId("sys/policies/acl/another", alive.client_token);
+    await search(`HTTP/1.1 403 Forbidden, X-Request-Id: ${id}, permission denied`);
+    await page.getByRole("option", { name: `Request ${id}` }).waitFor();
+    await page.keyboard.press("Enter");
+    await card("Why it was refused").getByText("update of sys/policies/acl/another: refused").waitFor();
+
+    const none = "00000000-0000-4000-8000-000000000000";
+    // An event that is stored late is found without another click.
+    const own = `sys/audit/events?limit=1&request_id=${id}`;
+    const late = (await opened.send("GET", own)).body;
+    const events = `**/audit/events?*${none}*`;
+    await page.route(events, (route) => route.fulfill({ json: late }), { times: 1 });
+    // The last one that is set is asked first.
+    await page.route(events, (route) => route.fulfill({ json: { data: { events: [], next: "" } } }), { times: 1 });
+    await openPlace(page, `requests/${none}`);
+    await card("The store has no event with this id")
+      .getByText(/^A refusal is stored within ten seconds/)
+      .waitFor();
+    await card("Why it was refused").waitFor();
+    await page.unroute(events);
+
+    await openPlace(page, "requests/00000000-0000-4000-8000-000000000001");
+    const missing = card("The store has no event with this id");
+    await missing.getByText("Events are kept for 30 days").waitFor();
+    const command = await missing.getByRole("status", { name: "In the log" }).textContent();
+    expect(command).toContain("00000000-0000-4000-8000-000000000001");
+    await expectFitsWidths(page);
+    await expectReachable(page);
+    const off = { errors: ["the audit store is off: the deployment sets AUDIT_STORE"] };
+    await page.route("**/audit/events?*", (route) => route.fulfill({ status: 400, json: off }));
+    await openPlace(page, `requests/${none}`);
+    await card("Nothing is stored").getByText("the audit store is off").waitFor();
+    await page.unroute("**/audit/events?*");
+  });
+
   it("says of a refused login in words at which method it was, and for which role", async () => {
     const { role_id } = (await api("GET", "auth/jobs/role/web/role-id")).data;
     const body = JSON.stringify({ role_id, secret_id: "none" });

@@ -211,7 +211,14 @@ it("an id is found behind the word that pages and logs write before it", () => {
   const texts = [`request ${whole}`, `Request ${whole}`, `request_id: ${whole}`, `request id ${whole}`, whole];
   expect(texts.map(idIn)).toEqual(Array(texts.length).fill(whole));
   expect(["request a4911dd8", "request a491"].map(idIn)).toEqual(["a4911dd8", "a491"]);
-  for (const text of ["request web", "requests", "auth/token/"]) expect(idIn(text)).toBe(text);
+  const lines = [
+    `HTTP/1.1 403 Forbidden, X-Request-Id: ${whole}, permission denied`,
+    `{"type":"response","request_id":"${whole}","status":403}`,
+    `request_id=${whole} status=403`,
+  ];
+  expect(lines.map(idIn)).toEqual(lines.map(() => whole));
+  for (const text of ["request web", "requests", "auth/token/", `entity ${whole}`, `requests/${whole}`])
+    expect(idIn(text)).toBe(text);
 });
 
 it.each([
