@@ -5,7 +5,7 @@ import { CLIENT_ADDRESS_HEADER } from "../gateway/headers.ts";
 import { type Gateway, startGateway } from "../gateway/server.ts";
 import { misreadSettings, numberSetting } from "../src/base/number-settings.ts";
 import { err, ok, type Result } from "../src/base/result.ts";
-import { unknownFields } from "./declare/known-fields.ts";
+import { wrongFields } from "./declare/known-fields.ts";
 import { linesOfRefusal, linesOfStep } from "./declare/plan-lines.ts";
 import { applyRequests } from "./declare/plan-step.ts";
 import { readDeclarationFile } from "./declare/sources.ts";
@@ -153,7 +153,7 @@ async function applyDeclared(file: string, port: number, token: string): Promise
   const read = readDeclarationFile(file, process.env);
   if (!read.ok) return say(read.error);
   const client = new GroveClient(`http://127.0.0.1:${port}`, token, { repeats: true });
-  const mistakes = await unknownFields(client, read.value.requests);
+  const mistakes = await wrongFields(client, read.value.requests);
   if (mistakes.length > 0) return mistakes.forEach((line) => void say(line));
   const outcome = await applyRequests(client, read.value.requests, (step, warnings) => {
     for (const line of [...linesOfStep({ colours: false }, step), ...warnings]) say(line);

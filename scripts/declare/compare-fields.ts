@@ -1,6 +1,8 @@
+import { parseFlag } from "../../src/base/boolean.ts";
 import { parseDuration } from "../../src/base/duration.ts";
 import { decodePolicyText } from "../../src/policy/parse.ts";
 import { parseCidr } from "../../src/token/rules/bound-cidrs.ts";
+import { pairs } from "../../src/wire/fields.ts";
 import { isMount } from "./declarable-paths.ts";
 import type { DeclaredRequest } from "./declaration.ts";
 import type { Json } from "./value-references.ts";
@@ -72,16 +74,20 @@ function answered(current: Fields, field: string): unknown {
 /** Fields whose texts may be written in base64. */
 const TEXTS_OF_POLICIES: ReadonlySet<string> = new Set(["policy", "rules"]);
 
-/** True when a value and the answer stand for the same: a duration and its seconds, a list and its items with commas between. */
+/** True when a value and the answer stand for the same: a duration and its seconds, a list and its items with commas between, `a=b` and an object. */
 function isSame(field: string, declared: Json, current: unknown): boolean {
+  if (typeof current === "boolean") return flagOf(declared) === current;
   if (isEmpty(current) && (isEmpty(declared) || declared === "false" || secondsOf(declared) === 0)) return true;
   if (Array.isArray(current)) return isSameList(field, listOf(declared), current);
+  if (isFields(current) && !isFields(declared)) {
+    const read = pairs().read(declared);
+    return read.ok && isSame(field, read.value, current);
+  }
   if (Array.isArray(declared)) return isSameList(field, declared, listOf(current));
   if (isFields(declared) && isFields(current)) {
     const names = new Set([...Object.keys(declared), ...Object.keys(current)]);
     return [...names].every((name) => isSame("", (declared[name] as Json) ?? null, current[name]));
   }
-  if (typeof declared === "boolean" || typeof current === "boolean") return flagOf(declared) === flagOf(current);
   if (typeof current === "number") return secondsOf(declared) === current;
   if (typeof declared === "string" && typeof current === "string") return isSameText(field, declared, current);
   return typeof declared === "number" && String(declared) === current;
@@ -121,8 +127,12 @@ function secondsOf(value: Json): number | null {
   return duration.ok ? duration.value : Number(value);
 }
 
-function flagOf(value: unknown): boolean {
-  return value === true || value === "true" || value === "1" || value === 1;
+/** A bool in any form that the server takes; null for anything else. */
+function flagOf(value: Json): boolean | null {
+  if (typeof value === "boolean") return value;
+  if (value === 0 || value === 1) return value === 1;
+  if (value === "") return false;
+  return typeof value === "string" ? parseFlag(value) : null;
 }
 
 /** True for the value of a field that was never set. */

@@ -1,5 +1,6 @@
 import * as z from "zod";
-import { ok } from "../../src/base/result.ts";
+import { err, ok, type Result } from "../../src/base/result.ts";
+import { decimal, flag, looseDuration } from "../../src/wire/fields.ts";
 import { type Called, failed } from "../grove/client.ts";
 import { didYouMean } from "../local/did-you-mean.ts";
 import { isFields } from "./compare-fields.ts";
@@ -8,8 +9,10 @@ import type { DeclaredRequest } from "./declaration.ts";
 import { placeOf } from "./plan-lines.ts";
 import type { Service } from "./plan-step.ts";
 
+/** A field of a body. The type of one with several types is "". */
+const FIELD = z.looseObject({ type: z.string().catch(""), format: z.string().optional() });
 const SCHEMA = z.looseObject({
-  properties: z.record(z.string(), z.unknown()).optional(),
+  properties: z.record(z.string(), FIELD).optional(),
   additionalProperties: z.unknown().optional(),
 });
 const BODY = z.looseObject({
@@ -20,41 +23,61 @@ const DOCUMENT = z.looseObject({
 });
 type Paths = z.infer<typeof DOCUMENT>["paths"];
 
-/** Refuses a declaration with an unknown name of a field, before anything of it is written. */
-export async function refuseUnknownFields(
-  service: Service,
-  requests: readonly DeclaredRequest[],
-): Promise<Called<null>> {
-  const mistakes = await unknownFields(service, requests);
+/** Refuses a declaration with a field that the server does not take, before anything of it is written. */
+export async function refuseWrongFields(service: Service, requests: readonly DeclaredRequest[]): Promise<Called<null>> {
+  const mistakes = await wrongFields(service, requests);
   return mistakes.length === 0 ? ok(null) : failed([...mistakes, "nothing was written"].join("\n"));
 }
 
 /**
- * Unknown names of fields, as lines for the operator: a server ignores a field that it does not know. The names are
- * compared with the server's OpenAPI document. Empty when the document can't be read.
+ * Unknown names of fields, which a server ignores, and values that no field of the name can have, as lines for the
+ * operator, by the server's OpenAPI document. Empty when the document can't be read.
  */
-export async function unknownFields(service: Service, requests: readonly DeclaredRequest[]): Promise<string[]> {
+export async function wrongFields(service: Service, requests: readonly DeclaredRequest[]): Promise<string[]> {
   const read = await service.call("GET", "sys/internal/specs/openapi?generic_mount_paths=true");
   const document = read.ok ? DOCUMENT.safeParse(read.value.body) : null;
   if (!document?.success) return [];
   const { paths } = document.data;
   return requests.flatMap((request) => {
     const { path, data } = request;
-    const fields = mistakesIn(Object.keys(data), fieldsAt(paths, path));
-    const settings = isMount(path) && isFields(data.config) ? Object.keys(data.config) : [];
+    const fields = mistakesIn(data, fieldsAt(paths, path));
+    const settings = isMount(path) && isFields(data.config) ? data.config : {};
     const ofConfig = mistakesIn(settings, fieldsAt(paths, `${path}/tune`)).map((text) => `config: ${text}`);
     return [...fields, ...ofConfig].map((text) => `${placeOf(request)}: ${text}`);
   });
 }
 
-function mistakesIn(names: readonly string[], known: ReadonlySet<string> | null): string[] {
+/** The kinds that a field of each name can have. */
+type Known = ReadonlyMap<string, readonly z.infer<typeof FIELD>[]>;
+
+function mistakesIn(data: Readonly<Record<string, unknown>>, known: Known | null): string[] {
   if (known === null) return [];
-  const unknown = names.filter((name) => !known.has(name));
-  return unknown.map((name) => `the server knows no field "${name}" here${didYouMean(name, [...known])}`);
+  return Object.entries(data).flatMap(([name, value]) => {
+    const kinds = known.get(name);
+    if (kinds === undefined) return [`the server knows no field "${name}" here${didYouMean(name, [...known.keys()])}`];
+    const problems = kinds.map((kind) => problemOf(kind, value));
+    const [problem] = problems;
+    return problem && !problems.includes(null) ? [`${name}: ${problem}`] : [];
+  });
 }
 
+/** Why a value can't be one of a field of this kind, without the value; null when it may be one. */
+function problemOf({ type, format }: z.infer<typeof FIELD>, value: unknown): string | null {
+  if (value === null) return null;
+  const read = READERS[format === "seconds" || format === "duration" ? "duration" : type]?.(value);
+  return read === undefined || read.ok ? null : read.error;
+}
+
+/** How the server reads the kinds of fields whose values have few forms. */
+const READERS: Readonly<Record<string, (value: unknown) => Result<unknown, string>>> = {
+  boolean: (value) => (value === "" ? ok(false) : flag(false).read(value)),
+  duration: (value) => looseDuration().read(value),
+  integer: (value) => (decimal().read(value === "" ? 0 : value).ok ? ok(value) : err("expected a whole number")),
+  number: (value) => decimal().read(value),
+};
+
 /** The fields of a write to a path; null when the path is not described, or accepts any field. */
-function fieldsAt(paths: Paths, path: string): ReadonlySet<string> | null {
+function fieldsAt(paths: Paths, path: string): Known | null {
   const schemas = Object.entries(paths).flatMap(([template, { post }]) => {
     const schema = post?.requestBody?.content["application/json"]?.schema;
     return schema && isOf(template, path) ? [schema] : [];
@@ -64,7 +87,11 @@ function fieldsAt(paths: Paths, path: string): ReadonlySet<string> | null {
     schemas.some(({ additionalProperties: others }) => others !== undefined && others !== false)
   )
     return null;
-  return new Set(schemas.flatMap(({ properties = {} }) => Object.keys(properties)));
+  const known = new Map<string, z.infer<typeof FIELD>[]>();
+  for (const { properties = {} } of schemas) {
+    for (const [name, kind] of Object.entries(properties)) known.set(name, [...(known.get(name) ?? []), kind]);
+  }
+  return known;
 }
 
 /**

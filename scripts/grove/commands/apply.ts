@@ -1,7 +1,7 @@
 import { accessSync, constants } from "node:fs";
 import { ok, type Result } from "../../../src/base/result.ts";
 import type { DeclaredRequest } from "../../declare/declaration.ts";
-import { refuseUnknownFields } from "../../declare/known-fields.ts";
+import { refuseWrongFields } from "../../declare/known-fields.ts";
 import { hiddenBecause, linesOfRefusal, linesOfStep, placeOf, withoutSecrets } from "../../declare/plan-lines.ts";
 import { applyRequests, type Outcome, type Step, stepFor } from "../../declare/plan-step.ts";
 import { readDeclarationFile } from "../../declare/sources.ts";
@@ -27,7 +27,7 @@ export async function applyFile(
   const read = readDeclarationFile(file, environment);
   if (!read.ok) return failed(read.error);
   const { requests } = read.value;
-  const known = await refuseUnknownFields(client, requests);
+  const known = await refuseWrongFields(client, requests);
   if (!known.ok) return known;
   const planned = await plan(session, requests);
   if (!planned.ok) return planned;

@@ -5,7 +5,7 @@ import { Readable } from "node:stream";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { DeclaredRequest } from "../../../../scripts/declare/declaration.ts";
 import { startDeclared } from "../../../../scripts/declare/declared-start.ts";
-import { unknownFields } from "../../../../scripts/declare/known-fields.ts";
+import { wrongFields } from "../../../../scripts/declare/known-fields.ts";
 import type { Service } from "../../../../scripts/declare/plan-step.ts";
 import { readDeclarationFile } from "../../../../scripts/declare/sources.ts";
 import type { Json } from "../../../../scripts/declare/value-references.ts";
@@ -27,8 +27,7 @@ const service: Service = {
 const request = (path: string, data: Readonly<Record<string, Json>>): DeclaredRequest => ({
   ...{ name: "one", path, data, line: 7, origins: new Map() },
 });
-const mistakesIn = (path: string, data: Readonly<Record<string, Json>>) =>
-  unknownFields(service, [request(path, data)]);
+const mistakesIn = (path: string, data: Readonly<Record<string, Json>>) => wrongFields(service, [request(path, data)]);
 
 describe("names of fields that the server does not know", () => {
   it.each<[string, Record<string, Json>, string]>([
@@ -50,14 +49,38 @@ describe("names of fields that the server does not know", () => {
     expect(found).toEqual([expect.stringContaining(`one (line 7): ${message}`)]);
   });
 
+  it.each<[string, Record<string, Json>, string]>([
+    ["auth/token/roles/ci", { token_period: "1hour" }, "token_period: expected a duration such as"],
+    ["auth/token/roles/ci", { orphan: "maybe" }, "orphan: expected a bool"],
+    ["auth/token/roles/ci", { token_num_uses: "five" }, "token_num_uses: expected a whole number"],
+    ["sys/quotas/rate-limit/a", { rate: "fast" }, "rate: expected a number"],
+    ["sys/auth/a", { type: "jwt", config: { force_no_cache: "maybe" } }, "config: force_no_cache: expected a bool"],
+  ])("and values that a field can't have are named, without the value: %s %j", async (path, data, message) => {
+    const found = await mistakesIn(path, data);
+    expect(found).toEqual([expect.stringContaining(`one (line 7): ${message}`)]);
+    expect(found.join()).not.toMatch(/1hour|maybe|five|fast/);
+  });
+
+  it("takes every form of a value that the server takes", async () => {
+    const role = {
+      token_period: "1h30m",
+      orphan: "T",
+      renewable: 1,
+      token_num_uses: "5",
+    };
+    expect(await mistakesIn("auth/token/roles/ci", { ...role, token_explicit_max_ttl: null })).toEqual([]);
+    expect(await mistakesIn("sys/quotas/rate-limit/a", { rate: "7.5", interval: "1m" })).toEqual([]);
+    expect(await mistakesIn("sys/rotate/config", { max_operations: "3865470566" })).toEqual([]);
+  });
+
   it("are none in the example", async () => {
     const read = readDeclarationFile("examples/start.hcl", {});
-    expect(read.ok && (await unknownFields(service, read.value.requests))).toEqual([]);
+    expect(read.ok && (await wrongFields(service, read.value.requests))).toEqual([]);
   });
 
   it("are not looked for where the server describes nothing", async () => {
     const call = async () => err({ status: 404, message: "" });
-    expect(await unknownFields({ call }, [request("sys/auth/a", { typ: "jwt" })])).toEqual([]);
+    expect(await wrongFields({ call }, [request("sys/auth/a", { typ: "jwt" })])).toEqual([]);
   });
 });
 

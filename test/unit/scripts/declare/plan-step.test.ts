@@ -29,6 +29,11 @@ describe("a field is as declared", () => {
     ["token_no_default_policy", false, undefined],
     ["rate", "7.5", 7.5],
     ["orphan", "true", true],
+    ["orphan", "T", true],
+    ["orphan", "False", false],
+    ["orphan", "f", false],
+    ["claim_mappings", ["a=b", "c=d"], { a: "b", c: "d" }],
+    ["metadata", "team=a", { team: "a" }],
     ["ignored", null, "anything"],
   ])("%s: %j and %j", (field, declared, current) => {
     const { differences } = compare({ path: "auth/a/role/r", data: { [field]: declared } }, { [field]: current });
@@ -45,6 +50,8 @@ describe("a field is as declared", () => {
     ["bound_claims", { a: "b" }, { a: ["b"], c: ["d"] }],
     ["policy", 'path "*" {}', 'path "*" {} '],
     ["orphan", false, true],
+    ["orphan", "maybe", false],
+    ["metadata", ["team=b"], { team: "a" }],
     ["bind_secret_id", true, undefined],
     ["listing_visibility", "unauth", undefined],
   ])("%s: not %j and %j", (field, declared, current) => {
