@@ -2,7 +2,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { concat } from "../../src/crypto/bytes.ts";
 import { accessorShard, shardNumbers } from "../../src/listing/accessor-shards.ts";
 import { SingleTokenWalk } from "../../src/listing/trees/single-token-walk.ts";
-import { publishRecent } from "../../src/listing/updates/publish.ts";
+import { publishRecent, UpdateQueue } from "../../src/listing/updates/publish.ts";
 import { loadInstallation } from "../../src/system/installation.ts";
 import { NO_WATERMARKS } from "../../src/system/watermarks.ts";
 import { REVOKED } from "../../src/token/end-record.ts";
@@ -173,6 +173,19 @@ export async function endSingleTokens(): Promise<void> {
 /** Trees do not update the inventory until the test ends, so that the cost of a request can be counted. `beforeEach(holdInventory)` */
 export function holdInventory(): void {
   atCalls(TreeUpdates, "look", async () => {});
+}
+
+/**
+ * The isolate sends no updates of trees while `work` runs. Those of earlier requests are sent by a timer, up to ten seconds
+ * after them: on a slow machine in the middle of a measurement.
+ */
+export async function withoutUpdates<T>(work: () => Promise<T>): Promise<T> {
+  const held = atCalls(UpdateQueue, "send", async () => {});
+  try {
+    return await work();
+  } finally {
+    held.end();
+  }
 }
 
 /** Does what one alarm of the tree would do. */

@@ -8,7 +8,7 @@ import { Meter } from "../../support/meter.ts";
 import { methodsOf } from "../../support/operations.ts";
 import { madeIn } from "../../support/rows.ts";
 import { bindings, call, createToken, initialized } from "../../support/service.ts";
-import { holdInventory, holdSweeps, locate, restartTree } from "../../support/trees.ts";
+import { holdInventory, holdSweeps, locate, restartTree, withoutUpdates } from "../../support/trees.ts";
 
 let root: string;
 let token: string;
@@ -47,7 +47,7 @@ async function hopsOf(method: string, path: string, options: { token: string; bo
   );
   const meter = new Meter();
   try {
-    await send(options.body);
+    await withoutUpdates(() => send(options.body));
     // An alarm of a tree of an earlier test can ring meanwhile.
     return meter.methods().filter((call) => !call.endsWith(".alarm"));
   } finally {
