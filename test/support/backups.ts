@@ -1,10 +1,11 @@
-import { listDurableObjectIds, runInDurableObject } from "cloudflare:test";
+import { runInDurableObject } from "cloudflare:test";
 import type { ListedPart } from "../../src/backup/export.ts";
 import { compress, decompress } from "../../src/backup/part-format.ts";
 import { xor } from "../../src/backup/seals.ts";
 import { fromBase64, toBase64 } from "../../src/crypto/bytes.ts";
 import { forgetInstallation } from "../../src/system/installation.ts";
-import { crash } from "./objects.ts";
+import { systemOf } from "../../src/system/system.ts";
+import { crash, objectsOfFile } from "./objects.ts";
 import { type Answer, bindings, bodyOf, call, dataOf } from "./service.ts";
 
 /** A part, as the server answers it. */
@@ -43,18 +44,15 @@ export async function backUp(root: string, afterTrees?: () => Promise<void>): Pr
 
 /** Deletes everything that is stored, as if the deployment was new. The ids of objects stay those of this deployment. */
 export async function loseEverything(): Promise<void> {
-  const { SYSTEM, ...others } = bindings;
-  // An object that wakes asks for the keys.
-  for (const binding of [...Object.values(others), SYSTEM]) {
-    if (binding?.constructor?.name !== "DurableObjectNamespace") continue;
-    const namespace = binding as DurableObjectNamespace;
-    for (const id of await listDurableObjectIds(namespace)) {
-      await runInDurableObject(namespace.get(id), async (_, { storage }) => {
-        await storage.deleteAll();
-        await storage.sync();
-      });
-      await crash(namespace.get(id));
-    }
+  const system = systemOf(bindings).id.toString();
+  // System is the last: an object that wakes asks it for the keys.
+  const objects = [...objectsOfFile()].sort(([a], [b]) => Number(a === system) - Number(b === system));
+  for (const [, stub] of objects) {
+    await runInDurableObject(stub(), async (_, { storage }) => {
+      await storage.deleteAll();
+      await storage.sync();
+    });
+    await crash(stub());
   }
   forgetInstallation();
 }

@@ -44,7 +44,7 @@ interface Kept {
   readonly bindings: Readonly<Record<string, unknown>>;
   readonly replaced: readonly (() => void)[];
   /** The objects of this file, by id. */
-  readonly objects: Map<string, () => Fetcher>;
+  readonly objects: Map<string, () => DurableObjectStub>;
   /** Deletes the objects that run; what others stored stays. */
   readonly reset: () => Promise<void>;
 }
@@ -88,7 +88,7 @@ runner.import = load;
 
 if (global.groveKept === undefined) {
   const { reset } = await import("cloudflare:test");
-  const objects = new Map<string, () => Fetcher>();
+  const objects = new Map<string, () => DurableObjectStub>();
   watchObjects(objects);
   endTimersWithTheirFile();
   const replaced = REPLACED.flatMap(([target, names]) =>
@@ -105,7 +105,7 @@ if (global.groveKept === undefined) {
 global.groveKept.files++;
 
 /** Notes every object to which a stub is made. */
-function watchObjects(objects: Map<string, () => Fetcher>): void {
+function watchObjects(objects: Map<string, () => DurableObjectStub>): void {
   const namespaces = Object.values(env).filter((value) => value?.constructor?.name === "DurableObjectNamespace");
   const prototype = Object.getPrototypeOf(namespaces[0]) as DurableObjectNamespace;
   const { get, getByName } = prototype;

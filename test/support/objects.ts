@@ -10,3 +10,11 @@ export async function crash(stub: DurableObjectStub): Promise<void> {
     if (!String(error).includes(reason)) throw error;
   });
 }
+
+/** The objects to which this test file has made stubs, by id, as new-isolate.ts notes them. Those of earlier files are not among them. */
+export function objectsOfFile(): ReadonlyMap<string, () => DurableObjectStub> {
+  const { groveKept } = globalThis as {
+    groveKept?: { readonly objects: ReadonlyMap<string, () => DurableObjectStub> };
+  };
+  return groveKept?.objects ?? new Map();
+}
