@@ -340,15 +340,26 @@ it("pages of several shards give what the filter means, each token once and in o
               store.find(entries.map(({ entry }) => entry.accessor)).map((token) => ({ token, shard })),
             ),
           );
-          for (const kind of ["mount", "policy", "role", "end_hour", "name", "metadata.owner"] as const) {
-            for (const mount of [TOKEN_MOUNT, "a mount"]) {
-              const counted = shards.flatMap((shard) => inShard(shard, ({ index }) => index.greatest(kind, mount)));
-              const groups = all.flatMap(({ token }) => countsOf(token, createdAtOf(token)));
-              const keys = groups.filter((group) => group.kind === kind && group.mount === mount).map(({ key }) => key);
-              expect(counted.flatMap(({ key, count }) => Array.from({ length: count }, () => key)).sort()).toEqual(
-                keys.sort(),
-              );
-            }
+          const kinds = ["mount", "policy", "role", "end_hour", "name", "metadata.owner"] as const;
+          const counters = kinds.flatMap((kind) => [TOKEN_MOUNT, "a mount"].map((mount) => ({ kind, mount })));
+          const counted = shards.flatMap((shard) =>
+            inShard(shard, ({ index }) =>
+              counters.flatMap(({ kind, mount }) =>
+                index.greatest(kind, mount).map(({ key, count }) => ({ kind, mount, key, count })),
+              ),
+            ),
+          );
+          const groups = all.flatMap(({ token }) => countsOf(token, createdAtOf(token)));
+          for (const { kind, mount } of counters) {
+            const isOf = (one: { readonly kind: string; readonly mount: string }) =>
+              one.kind === kind && one.mount === mount;
+            const repeated = counted.filter(isOf).flatMap(({ key, count }) => Array.from({ length: count }, () => key));
+            expect(repeated.sort()).toEqual(
+              groups
+                .filter(isOf)
+                .map(({ key }) => key)
+                .sort(),
+            );
           }
           const treeOf = new Map(entries.map(({ entry, tree }) => [entry.accessor, tree]));
           const expected = all.filter(({ token }) => matches(filter, token, treeOf.get(token.accessor) ?? "", BEGIN));
