@@ -3,7 +3,7 @@ import { err, ok } from "../../src/base/result.ts";
 /** The options that select events, with the fields of `sys/audit/events` that they are sent as. */
 const FIELDS = {
   ...{ entity: "entity_id", role: "role", mount: "mount", request: "request_id", address: "address" },
-  ...{ kind: "kind", since: "since", until: "until" },
+  ...{ path: "path_prefix", kind: "kind", since: "since", until: "until" },
 } as const;
 
 type AuditValues = { readonly [Name in keyof typeof FIELDS | "limit"]?: string | undefined } & {

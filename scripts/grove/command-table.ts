@@ -214,6 +214,7 @@ export const COMMANDS = {
       entity: text("ID", "of this entity"),
       role: text("NAME", "of logins by this role (with --mount)"),
       mount: text("PATH", "of this mount, such as auth/aws/"),
+      path: text("PATH", "of requests whose path begins so"),
       request: text("ID", "of this request"),
       address: { ...text("A", "from this IP address"), address: true },
       kind: {

@@ -249,17 +249,20 @@ async function nextLines(client: GroveClient, found: FoundText): Promise<string[
   if (!isAlive(found) && state !== "ended" && !isNear) return [];
   if (kind === "secret-id" && credential) return secretIdLines(credential);
   if (token) {
+    const hasChildren = token.children > 0;
     const about = [
-      `  who made it, and what it did: ${asCalled(`audit ${token.accessor}`)}`,
-      ...(state !== "ended" && token.children > 0
-        ? [`  what hangs below it: ${asCalled(`tree ${token.accessor}`)}`]
-        : []),
+      hasChildren
+        ? `  who made it, and what it and all below it did: ${asCalled(`audit ${token.accessor} --below`)}`
+        : `  who made it, and what it did: ${asCalled(`audit ${token.accessor}`)}`,
+      ...(state !== "ended" && hasChildren ? [`  what hangs below it: ${asCalled(`tree ${token.accessor}`)}`] : []),
     ];
     const root = token.policies.includes("root") ? " --include-root" : "";
     const end = `  revoke it with all below${isNear ? ", if its text may have leaked as well" : ""}: ${asCalled(`contain --accessor ${token.accessor}${root}`)}`;
     return mayBeAlive(found) ? [...about, end] : about;
   }
   if (kind !== "batch" && !credential) return [];
+  const team = credential?.metadata.team_id;
+  if (state === "ended" && team) return endedTeamLines(team);
   const about = `  what it did: ${asCalled("audit -")} (which reads the text as this command does)`;
   if (!isAlive(found) || !credential) return [about];
   return kind === "batch" ? [about, ...(await batchEndLines(client, credential))] : teamLines(credential);
@@ -280,6 +283,18 @@ function loginTextLines({ state }: FoundText, mounts: readonly string[]): string
     ...(shown.length === 0 ? [] : [`  (${helpAsCalled("docs/runbook.md")}, A secret-id has leaked, at its end)`]),
   ];
 }
+
+/** Nothing of a deleted team token is kept but what the audit store has. The ids of a team and of its tokens begin alike. */
+function endedTeamLines(team: string): string[] {
+  const own = team.replace(/^team-/, "").slice(0, TEAM_BEGINNING);
+  return [
+    `  who made tokens of this team, and when: ${asCalled(`audit --path teams/${team}/authentication-token`)}`,
+    `  who deleted one by its id: ${asCalled(`audit --path authentication-tokens/at-${own}`)}`,
+  ];
+}
+
+/** Characters that the ids of a team and of its tokens have in common. */
+const TEAM_BEGINNING = 8;
 
 /** A token of a team or an organization is not in the list of tokens, and is deleted by its id. */
 function teamLines({ accessor }: NonNullable<FoundText["credential"]>): string[] {

@@ -4,10 +4,11 @@ import { err, ok } from "../../../src/base/result.ts";
 import { asCalled } from "../../local/command-line.ts";
 import { COUNTED, JOB, type Job, type Preview, STARTED } from "../answer-schemas.ts";
 import type { GroveCommand } from "../arguments.ts";
-import { type Called, failed, orMissing } from "../client.ts";
+import { type Called, failed, type GroveClient, orMissing } from "../client.ts";
 import { byWhatWasTyped, nothingIs } from "../id-formats.ts";
 import { harmless, type Session, styled, type Terminal } from "../terminal.ts";
-import { countText, number, tokenTable } from "./token-lines.ts";
+import { namesOfEntities } from "./entity-names.ts";
+import { countText, NO_VALUE, number, tokenTable } from "./token-lines.ts";
 import { unknownName } from "./unknown-names.ts";
 
 /** The first pause between two looks at a job, and the longest; each is twice the one before. */
@@ -50,7 +51,7 @@ export async function revokeSelected(
   if (!preview.ok) return err(byWhatWasTyped(preview.error, wanted));
   const { count: matched, total } = preview.value;
   if (json && (dryRun || total === 0)) terminal.out(JSON.stringify(preview.value));
-  else if (!json) showPreview(terminal, preview.value);
+  else if (!json) showPreview(terminal, preview.value, await ownerNames(client, preview.value));
   const unknown = matched === 0 ? await unknownName(client, filter) : null;
   if (unknown !== null) return failed(unknown);
   if (dryRun || total === 0) return ok({ code: 0, job: null });
@@ -128,22 +129,36 @@ export async function stopJob(session: Session, id: string): Promise<Called<numb
   return stopped.ok ? followJob(session, id) : stopped;
 }
 
-function showPreview(terminal: Terminal, { count, total, sample, leases, by, skipped }: Preview): void {
+/** Names of owners that are entities. */
+function ownerNames(client: GroveClient, { by: { owner } }: Preview): Promise<ReadonlyMap<string, string>> {
+  return namesOfEntities(
+    client,
+    owner.slice(0, SHOWN_GROUPS).map(({ key }) => key),
+  );
+}
+
+/** @param names of owners that have another key than their name. */
+function showPreview(
+  terminal: Terminal,
+  { count, total, sample, leases, by, skipped }: Preview,
+  names: ReadonlyMap<string, string>,
+): void {
   if (sample.length > 0) for (const line of tokenTable(terminal, sample)) terminal.out(line);
   if (count > sample.length) terminal.out(`... and ${count - sample.length} others`);
   const what = `${number(count, "token")} match${count === 1 ? "es" : ""}; ${total} end in all, with everything below, and ${countText(leases, "lease")}`;
   terminal.out(styled(terminal, total > 0 ? "yellow" : "green", what));
   for (const name of GROUPINGS) {
-    if (by[name].some(({ key }) => key !== "")) terminal.out(`by ${NAMES[name]}: ${groupsText(by[name], total)}`);
+    if (by[name].some(({ key }) => key !== ""))
+      terminal.out(`by ${NAMES[name]}: ${groupsText(by[name], total, names)}`);
   }
   if (skipped.root > 0) terminal.out(`left out: ${number(skipped.root, "root token")} (--include-root)`);
   if (skipped.self > 0) terminal.out("left out: the token of this command (--include-self)");
 }
 
-function groupsText(groups: Preview["by"]["mount"], total: number): string {
+function groupsText(groups: Preview["by"]["mount"], total: number, names: ReadonlyMap<string, string>): string {
   const shown = groups.slice(0, SHOWN_GROUPS);
   const rest = total - shown.reduce((sum, { count }) => sum + count, 0);
-  const parts = shown.map(({ key, count }) => `${key === "" ? "(none)" : harmless(key)} ${count}`);
+  const parts = shown.map(({ key, count }) => `${key === "" ? NO_VALUE : harmless(names.get(key) ?? key)} ${count}`);
   return [...parts, ...(rest > 0 ? [`others ${rest}`] : [])].join(", ");
 }
 

@@ -2,6 +2,9 @@ import type { Count, Token } from "../answer-schemas.ts";
 import type { Part } from "../prose.ts";
 import { harmless, narrowest, renderTable, styled, type Terminal } from "../terminal.ts";
 
+/** Stands for the tokens without a value, where tokens are counted by a field. */
+export const NO_VALUE = "(none)";
+
 const HEAD = [
   ...["NAME", "ENDS", "POLICIES", "ROLE", "METADATA", "PATH", "CREATED", "USED IN THE HOUR", "USES LEFT", "CHILDREN"],
   "ACCESSOR",

@@ -5,9 +5,10 @@ import type { Filter, GroveCommand } from "../arguments.ts";
 import { type Called, failed } from "../client.ts";
 import { byWhatWasTyped } from "../id-formats.ts";
 import { sayProse } from "../prose.ts";
-import { harmless, renderTable, type Session, type Terminal } from "../terminal.ts";
+import { harmless, renderTable, type Session } from "../terminal.ts";
+import { namesOfEntities } from "./entity-names.ts";
 import { count } from "./revoke.ts";
-import { number, tokenTable } from "./token-lines.ts";
+import { NO_VALUE, number, tokenTable } from "./token-lines.ts";
 import { NOT_LISTED, unknownName } from "./unknown-names.ts";
 
 const PAGE_SIZE = 1000;
@@ -64,47 +65,60 @@ async function totalText(session: Session, filter: Filter): Promise<string> {
 /** Most groups of an answer. */
 const MAX_GROUPS = 1_000;
 
-/** The label of the tokens in no group. By tree, these are alone in their trees. */
-const othersOf = (by: string, groups: number): string =>
-  by === "tree" && groups < MAX_GROUPS ? "(alone in their trees)" : "(others)";
+/** The label of the tokens in no group that is shown. By tree, these are alone in their trees. */
+function othersOf(by: string, isCut: boolean): string {
+  if (isCut) return `(others: more groups, or ${NO_VALUE})`;
+  return by === "tree" ? "(alone in their trees)" : NO_VALUE;
+}
 
 /** Shows numbers of tokens by group. */
 export async function countTokens(
-  { client, terminal, json }: Session,
+  session: Session,
   { by, filter }: Extract<GroveCommand, { kind: "count" }>,
 ): Promise<Called<number>> {
+  const { client, terminal, json } = session;
   const summary = await client.get("sys/tokens/summary", SUMMARY, { ...filter, group_by: by });
   if (!summary.ok) return err(byWhatWasTyped(summary.error, { filter }));
   if (json) terminal.out(JSON.stringify(summary.value));
-  else showCounts(terminal, by, summary.value);
+  else await showCounts(session, by, summary.value, MAX_GROUPS);
   return ok(0);
 }
 
 /** Most groups of an answer about ends, and the longest interval of its counts (seconds). */
-const MOST_ENDS = "100";
+const MAX_ENDS = 100;
 const LONGEST_PART = 31 * 86_400;
 
 /** Shows by group how many tokens end in a period. */
 export async function countEnds(
-  { client, terminal, json }: Session,
+  session: Session,
   { by, mount, from, to }: Extract<GroveCommand, { kind: "ends" }>,
 ): Promise<Called<number>> {
+  const { client, terminal, json } = session;
   const seconds = Math.ceil((Date.parse(to) - Date.parse(from)) / 1000);
   const parts = Math.ceil(seconds / LONGEST_PART);
   const time = { from, step: String(Math.ceil(seconds / parts)), parts: String(parts) };
-  const ends = await client.get("sys/tokens/ends", ENDS, { group_by: by, mount, ...time, limit: MOST_ENDS });
+  const ends = await client.get("sys/tokens/ends", ENDS, { group_by: by, mount, ...time, limit: String(MAX_ENDS) });
   if (!ends.ok) return err(byWhatWasTyped(ends.error, { filter: { mount } }));
   const { groups, total, other } = ends.value;
   if (json) terminal.out(JSON.stringify(ends.value));
-  else showCounts(terminal, by, { groups, total, other: other.count });
+  else await showCounts(session, by, { groups, total, other: other.count }, MAX_ENDS);
   return ok(0);
 }
 
 type Counts = Pick<z.infer<typeof SUMMARY>, "groups" | "total" | "other">;
 
-function showCounts(terminal: Terminal, by: string, { groups, total, other }: Counts): void {
-  const rows = groups.map(({ key, count }) => [String(count), harmless(key || "-")]);
-  const rest = other > 0 ? [[String(other), othersOf(by, groups.length)]] : [];
+/** @param most how many groups an answer can have. */
+async function showCounts(
+  { client, terminal }: Pick<Session, "client" | "terminal">,
+  by: string,
+  { groups, total, other }: Counts,
+  most: number,
+): Promise<void> {
+  const ids = by === "entity" ? groups.map(({ key }) => key) : [];
+  const names = await namesOfEntities(client, ids);
+  const labelOf = (key: string) => (names.has(key) ? `${names.get(key)} (${key})` : key || NO_VALUE);
+  const rows = groups.map(({ key, count }) => [String(count), harmless(labelOf(key))]);
+  const rest = other > 0 ? [[String(other), othersOf(by, groups.length >= most)]] : [];
   for (const line of renderTable(terminal, ["TOKENS", by.toUpperCase()], [...rows, ...rest])) terminal.out(line);
   terminal.say(number(total, "token"));
 }

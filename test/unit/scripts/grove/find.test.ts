@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { Readable } from "node:stream";
 import { parse as parseToml } from "smol-toml";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { parseGroveArguments } from "../../../../scripts/grove/arguments.ts";
 import { GroveClient } from "../../../../scripts/grove/client.ts";
 import { findTexts } from "../../../../scripts/grove/commands/find.ts";
 import { DEPLOYMENT_SECRET, TOKEN_FORMS } from "../../../../scripts/grove/secret-detection.ts";
@@ -235,15 +236,38 @@ describe("grove find", () => {
     expect(out.join("\n")).not.toMatch(/contain|ends /);
   });
 
-  it("calls what the list knows children, and shows none of an ended token", async () => {
+  it("calls what the list knows children, of a live token alone, and asks about all below it", async () => {
     known.one = { ...LIVE, token: TOKEN };
     const ended = { at: "2026-11-22T05:06:07Z", how: "revoked", by: null, request_id: "" };
     known.two = { ...LIVE, state: "ended", token: TOKEN, ended };
     await findWhole("one\ntwo");
     expect(out.filter((line) => line.includes("below it"))).toEqual([
       "  below it   3 children, with all below them",
+      "  who made it, and what it and all below it did: npm run -s grove -- audit a --below",
       "  what hangs below it: npm run -s grove -- tree a",
+      "  who made it, and what it and all below it did: npm run -s grove -- audit a --below",
     ]);
+    out.length = 0;
+    known.one = { ...LIVE, token: { ...TOKEN, children: 0 } };
+    await findWhole("one");
+    expect(out.join("\n")).not.toContain("below it");
+  });
+
+  it("says where the log has the name of a deleted token of a team, and who deleted it", async () => {
+    const credential = {
+      ...{ accessor: "", display_name: "", policies: [], entity_id: "", path: "", created: null, expires: null },
+      ...{ parent: null, metadata: { organization: "acme", team: "dev", team_id: "team-6XLiiLfsjXTUw8vA" } },
+    };
+    known.one = { ...LIVE, state: "ended", kind: "team", credential };
+    await findWhole("one");
+    const commands = out.flatMap((line) => /: npm run -s grove -- (.+)$/.exec(line)?.[1] ?? []);
+    expect(commands).toEqual([
+      "audit --path teams/team-6XLiiLfsjXTUw8vA/authentication-token",
+      "audit --path authentication-tokens/at-6XLiiLfs",
+    ]);
+    expect(parseGroveArguments(commands[0]?.split(" ") ?? [])).toMatchObject({
+      value: { fields: { path_prefix: "teams/team-6XLiiLfsjXTUw8vA/authentication-token" } },
+    });
   });
 
   it("asks only about what has the form of a credential in several lines, and shows what is known", async () => {

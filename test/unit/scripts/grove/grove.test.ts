@@ -200,7 +200,26 @@ describe("grove tokens", () => {
   it("counts by group", async () => {
     replies["GET /v1/sys/tokens/summary"] = data({ groups: [{ key: "auth/aws/", count: 12 }], total: 15, other: 3 });
     expect(await grove("tokens --count-by mount")).toBe(0);
-    expect(out).toEqual(["TOKENS  MOUNT", "12      auth/aws/", "3       (others)"]);
+    expect(out).toEqual(["TOKENS  MOUNT", "12      auth/aws/", "3       (none)"]);
+  });
+
+  it("names entities, and says when there are more groups than an answer has", async () => {
+    const id = "81b1cdd7-5b51-8679-af75-423ed9a751ea";
+    replies["POST /v1/sys/capabilities-self"] = data({ "identity/entity/id": ["list"] });
+    replies["GET /v1/identity/entity/id"] = data({ key_info: { [id]: { name: "alice" } } });
+    replies["GET /v1/sys/tokens/summary"] = data({ groups: [{ key: id, count: 12 }], total: 15, other: 3 });
+    expect(await grove("tokens --count-by entity")).toBe(0);
+    expect(out.slice(1)).toEqual([`12      alice (${id})`, "3       (none)"]);
+    const groups = Array.from({ length: 1000 }, (_, at) => ({ key: `role-${at}`, count: 1 }));
+    replies["GET /v1/sys/tokens/summary"] = data({ groups, total: 1003, other: 3 });
+    expect(await grove("tokens --count-by role")).toBe(0);
+    expect(out.at(-1)).toBe("3       (others: more groups, or (none))");
+    out.length = 0;
+    const by = { mount: [], type: [], role: [], owner: [{ key: id, count: 12 }] };
+    const counted = { count: 12, total: 12, leases: { count: 0, more: false }, by, skipped: { root: 0, self: 0 } };
+    replies["POST /v1/sys/tokens/revoke"] = data(counted);
+    expect(await grove("revoke --role ci --dry-run")).toBe(0);
+    expect(out).toContain("by owner or entity: alice 12");
   });
 
   it("counts what ends in a time by group", async () => {
@@ -208,7 +227,7 @@ describe("grove tokens", () => {
     replies["GET /v1/sys/tokens/ends"] = data({ groups, total: 15, other: { count: 3, parts: [3] } });
     const time = "--ends-after 2026-11-01T00:00:00Z --ends-before 2026-12-31T00:00:00Z";
     expect(await grove(`tokens --count-by display_name --mount auth/aws ${time}`)).toBe(0);
-    expect(out).toEqual(["TOKENS  DISPLAY_NAME", "12      token-web", "3       (others)"]);
+    expect(out).toEqual(["TOKENS  DISPLAY_NAME", "12      token-web", "3       (none)"]);
     // A part has at most 31 days.
     expect(asked[0]?.request).toBe(
       "GET /v1/sys/tokens/ends?group_by=display_name&mount=auth%2Faws&from=2026-11-01T00%3A00%3A00.000Z&step=2592000&parts=2&limit=100",
