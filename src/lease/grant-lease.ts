@@ -40,7 +40,7 @@ export function planLease(request: LeaseRequest, endsBy: Ms | null, now: Ms): Re
 }
 
 /**
- * Checks the renewal of a held lease. Messages are the reference's (sys/leases/renew; docs/conformance.md X9).
+ * Checks the renewal of a held lease. Messages are the reference's (sys/leases/renew; test/conformance/lines.json X9).
  * `increment` is the requested TTL; 0 repeats the last grant.
  */
 export function planLeaseRenewal(

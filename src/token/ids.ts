@@ -196,7 +196,7 @@ export function claimedAddress(text: string): TokenAddress | null {
 const MAX_CUSTOM_ID = 256;
 const PRINTABLE = /^[\x21-\x7e]+$/;
 
-/** Why `id` can't be a custom id, or null. The first three messages are the reference's (docs/conformance.md T8). */
+/** Why `id` can't be a custom id, or null. The first three messages are the reference's (test/conformance/lines.json T8). */
 export function checkCustomId(id: string): string | null {
   if (id.startsWith("hvs.")) return "custom token ID cannot have the 'hvs.' prefix";
   if (id.startsWith("s.")) return "custom token ID cannot have the 's.' prefix";

@@ -44,7 +44,7 @@ export function newRole(name: string): TokenRole {
 
 /**
  * Applies a write to a role. Fields that the write does not name keep their values. After an error (400) nothing of it
- * applies. Messages are the reference's (auth/token/roles; docs/conformance.md T26 to T43).
+ * applies. Messages are the reference's (auth/token/roles; test/conformance/lines.json T26 to T43).
  */
 export function changeTokenRole(before: TokenRole, sent: TokenRoleFields, mount: MountTtl): Result<TokenRoleChange> {
   const changed = apply(before, sent, mount);

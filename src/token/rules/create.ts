@@ -43,7 +43,7 @@ export type Creator = Pick<TokenView, "policies" | "entityId" | "boundCidrs" | "
 
 /**
  * Decides a creation: the first rule that refuses wins, with a 400, and nothing is written here. The order of the
- * checks and their messages are the reference's (auth/token/create; docs/conformance.md T2 to T25, T70).
+ * checks and their messages are the reference's (auth/token/create; test/conformance/lines.json T2 to T25, T70).
  *
  * @param sudo true for root, and when the rule that decides the request path grants sudo.
  * @param watermark number of the newest watermark; 0: none.

@@ -22,7 +22,7 @@ export interface PolicyChoice {
  * Decides the policies of a new token: lower case, sorted, without repeats. A role that has policy lists decides by
  * them. Otherwise a caller without sudo can give at most its own policies, and a caller with sudo any. If the role has
  * `token_no_default_policy`, the token gets `default` only when that is named. Messages are the reference's
- * (docs/conformance.md T11, T25, T30 to T35).
+ * (test/conformance/lines.json T11, T25, T30 to T35).
  */
 export function choosePolicies(choice: PolicyChoice): Result<string[], string> {
   const { requested, noDefaultPolicy, role } = choice;

@@ -36,7 +36,7 @@ export function roleTerms(
 
 /**
  * Why `token` can't be renewed under any terms, or null. The initial root token has no lease; a token that never
- * expires has a lease that is not renewable. Messages are the reference's (docs/conformance.md T53, X4, X9).
+ * expires has a lease that is not renewable. Messages are the reference's (test/conformance/lines.json T53, X4, X9).
  */
 export function refuseRenewal(token: Pick<TokenView, "leased" | "renewable" | "expiresAt">): Failure | null {
   if (!token.leased) return invalid("invalid lease ID");

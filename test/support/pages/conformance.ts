@@ -13,31 +13,24 @@ type ShownBy = Readonly<Record<string, Readonly<Record<string, readonly string[]
 
 const SHOWN_BY: ShownBy = JSON.parse(readFileSync(join(PROJECT, "test/conformance/shown-by.json"), "utf8"));
 
-/** The page that says for every line of the conformance lists where its tests are. */
+/** The page that says where the tests of the lines are: by list and test file, the lines that the file shows. */
 export function conformancePage(): string {
   const sections = LISTS.map(({ title, source, lines }) => {
-    const entries = Object.entries(lines).map(([line, rule]) => ({
-      line,
-      rule,
-      files: filesOf(line),
-      reason: ABSENT[line],
-    }));
-    const shown = entries
-      .filter(({ files, reason }) => files.length > 0 || reason === undefined)
-      .map(({ line, rule, files, reason }) => {
-        const tests = files.length === 0 ? "**No test.**" : `(${files.join(", ")})`;
-        return `- ${line}: ${escaped(rule)} ${tests}${reason === undefined ? "" : ` ${reason}.`}`;
-      });
-    const absent = entries.filter(({ files, reason }) => files.length === 0 && reason !== undefined);
-    const reasons = [...Map.groupBy(absent, ({ reason = "" }) => reason)].map(
-      ([reason, same]) => `- ${same.map(({ line }) => line).join(", ")}: ${reason}`,
+    const names = Object.keys(lines);
+    const pairs = names.flatMap((line) => filesOf(line).map((file) => ({ line, file })));
+    const shown = [...Map.groupBy(pairs, ({ file }) => file)]
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([file, same]) => `- \`${file}\`: ${same.map(({ line }) => line).join(", ")}`);
+    const excused = names.filter((line) => line in ABSENT);
+    const reasons = [...Map.groupBy(excused, (line) => ABSENT[line] ?? "")].map(
+      ([reason, same]) => `- ${same.join(", ")}: ${reason}`,
     );
     const rest = reasons.length === 0 ? "" : `\nDoes not apply:\n\n${reasons.join("\n")}\n`;
     return `## ${title}\n\nSource: ${source}.\n\n${shown.join("\n")}\n${rest}`;
   });
   return wrapped(`# Conformance
 
-Every line of the conformance lists and of the published vulnerabilities of the reference servers, with the test files that show it, below \`test/\`: \`test/conformance/lines.json\` has the rules, \`shown-by.json\` beside it the titles of the tests. \`npm run docs:conformance\` writes this page.
+Which test file, below \`test/\`, shows which lines of the conformance lists and which published vulnerabilities of the reference servers. \`test/conformance/lines.json\` has the rule of each line, \`shown-by.json\` beside it the titles of its tests. \`npm run docs:conformance\` writes this page.
 
 ${sections.join("\n")}
 ${messagesSection()}`);
@@ -61,11 +54,9 @@ export function lostTests(): string[] {
   );
 }
 
-/** The test files that show a line, in backticks. */
+/** The test files that show a line, from `test/` and without their ending. */
 function filesOf(line: string): string[] {
-  return Object.keys(SHOWN_BY[line] ?? {}).map(
-    (file) => `\`${file.replace(/^test\//, "").replace(/\.test\.ts$/, "")}\``,
-  );
+  return Object.keys(SHOWN_BY[line] ?? {}).map((file) => file.replace(/^test\//, "").replace(/\.test\.ts$/, ""));
 }
 
 /** The strings of a test file, as they read when it runs. */
@@ -74,8 +65,4 @@ function textsOf(file: string): ReadonlySet<string> {
   if (!existsSync(path)) return new Set();
   const texts = [...readFileSync(path, "utf8").matchAll(TEXT)];
   return new Set(texts.map(([, , text = ""]) => text.replace(/\\(.)/g, "$1").trim()));
-}
-
-function escaped(text: string): string {
-  return text.replace(/</g, "&lt;");
 }
