@@ -9,7 +9,7 @@ export type Needs = readonly [path: string, ...capabilities: Needed[]];
 const BY_METHOD = { GET: "read", POST: "create or update", PATCH: "patch", DELETE: "delete" } as const;
 
 /** Paths the console writes to that also need `sudo`. */
-const PROTECTED = /^sys\/(?:auth\/.|audit\/|tokens(?:\/|$)|rotate$|leases\/revoke-prefix\/)/;
+const PROTECTED = /^sys\/(?:auth\/.|audit\/|tokens(?:\/|$)|rotate$|leases\/revoke-(?:prefix|force)\/)/;
 
 /** The capabilities that a call needs. */
 export function needsOf(path: string, method: keyof typeof BY_METHOD = "POST"): Needs {

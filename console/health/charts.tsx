@@ -109,7 +109,7 @@ function LiveCharts() {
         />
         <LineChart
           waiting={WAITING}
-          title="Live"
+          title="Live, counted hourly"
           format={(value) => compact(Math.round(value))}
           lines={[
             { name: "tokens", points: gauge(({ tokens }) => tokens) },

@@ -57,7 +57,7 @@ export function DayCharts() {
         />
         <LineChart
           waiting={WAITING}
-          title="Live"
+          title="Live, counted hourly"
           format={(value) => compact(Math.round(value))}
           lines={[
             { name: "tokens", points: counts(({ tokens }) => tokens) },

@@ -41,10 +41,11 @@ export function EndTokens({ entity: record, onEnded }: EndTokensProps) {
   const path = `${entity}/not-before`;
   const send = async () => {
     // First: a disabled entity's tokens are refused and it gets no new ones, even if the second request fails.
-    if (disables) setStep("Disabling the entity");
+    if (disables) setStep("1 of 2: disabling the entity, until every part of the service refuses it");
     const before = disables ? await api.call(entity, { body: { disabled: true } }) : done(null);
     if (!before.ok) return before;
-    setStep("Ending the tokens: the answer comes when every part of the service refuses them");
+    const ending = "Ending the tokens: the answer comes when every part of the service refuses them";
+    setStep(disables ? `2 of 2: ${ending}` : ending);
     const answer = await api.call(path, { body: { not_before: "now" } });
     // The tokens are refused from now on. A tidy run removes them from the map.
     if (answer.ok) {

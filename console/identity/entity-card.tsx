@@ -4,7 +4,11 @@ import type { AuditQuestion } from "../audit/read-events.ts";
 import { Timeline } from "../audit/timeline.tsx";
 import { entityName, isGenerated } from "../entity-names.ts";
 import { href } from "../href.ts";
+import { done } from "../result.ts";
 import { ASKED_PATHS, mayDo, useSession } from "../session.ts";
+import { amountText } from "../tokens/selection.ts";
+import { readTokens } from "../tokens/token-api.ts";
+import { useLoad } from "../ui/index.ts";
 import { Aliases } from "./aliases.tsx";
 import { type EndOfTokens, EndTokens } from "./end-tokens.tsx";
 import { EndedTokens } from "./ended-tokens.tsx";
@@ -26,9 +30,7 @@ export function EntityCard(props: CardProps) {
       alsoKnown={(entity) => [aliasNames(entity), entity.disabled && "disabled"].filter(Boolean).join(" · ")}
       actions={(entity, reload) => (
         <>
-          <a class="button slim" href={href(["tokens"], { entity_id: entity.id })}>
-            Its tokens
-          </a>
+          <TokensLink key={`${entity.id} ${end !== null}`} id={entity.id} />
           <EndTokens
             entity={entity}
             onEnded={(ended) => {
@@ -50,6 +52,24 @@ export function EntityCard(props: CardProps) {
         </>
       )}
     </IdentityCard>
+  );
+}
+
+/** Most tokens of an entity that are counted for the link. */
+const MOST_COUNTED = 100;
+
+/** A link to the tokens of an entity, with their number where the token may list them. */
+function TokensLink({ id }: { readonly id: string }) {
+  const session = useSession();
+  const mayList = mayDo(session, ASKED_PATHS.tokens, "read", "sudo");
+  const listed = useLoad(id, async () =>
+    mayList ? readTokens(session.api, { entity_id: id }, MOST_COUNTED) : done(null),
+  );
+  const { tokens, more } = listed.value ?? {};
+  return (
+    <a class="button slim" href={href(["tokens"], { entity_id: id })}>
+      Its tokens{tokens && ` (${amountText({ count: tokens.length, more: more === true })})`}
+    </a>
   );
 }
 

@@ -1,6 +1,8 @@
 import { useState } from "preact/hooks";
 import { counted } from "../format.ts";
+import { pathOf } from "../href.ts";
 import { needsOf } from "../needed-capabilities.ts";
+import { ConfirmButton } from "../records/confirm.tsx";
 import type { Problem } from "../result.ts";
 import { useSession } from "../session.ts";
 import { ParentLink } from "../tokens/links.tsx";
@@ -111,8 +113,31 @@ export function Attempt({ failure, onTried }: OneFailureProps) {
         <AllowedButton look="button slim" needs={NEEDS} busy={busy} onClick={tryAgain}>
           Try again
         </AllowedButton>
+        {failure.next_attempt === null && <RemoveButton id={id} onRemoved={onTried} />}
       </span>
       <SendProblem problem={problem} />
     </>
+  );
+}
+
+/** Removes an irrevocable lease whose secret was taken back by hand. */
+function RemoveButton({ id, onRemoved }: { readonly id: string; readonly onRemoved: () => void }) {
+  const { api } = useSession();
+  const path = `sys/leases/revoke-force/${pathOf(...id.split("/"))}`;
+  return (
+    <ConfirmButton
+      label="Remove…"
+      needs={needsOf(path)}
+      title="Remove the lease"
+      typing={serviceOf(id)}
+      action="Remove"
+      send={() => api.call(path, { body: {} })}
+      onDone={onRemoved}
+    >
+      <p>
+        The revocation is sent once more, and the lease is removed whatever its target answers. First take the secret
+        back at <code>{serviceOf(id)}</code>: from then on nothing here says that it can still be used.
+      </p>
+    </ConfirmButton>
   );
 }

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import type { FoundText, Lease, Token } from "../../client/answers.d.ts";
-import { counted, duration } from "../format.ts";
+import { counted } from "../format.ts";
 import { href, pathOf } from "../href.ts";
 import { FailingLeasesCard, useFailingLeases } from "../leases/failing.tsx";
 import { Attempt } from "../leases/failures.tsx";
@@ -244,7 +244,6 @@ function OneLease({ id, onRevoked }: { readonly id: string; readonly onRevoked: 
             ...(value.next_attempt === undefined && {
               Ends: <End at={value.expire_time} both />,
               Renewable: value.renewable ? "yes" : "no",
-              "Time left": duration(value.ttl),
             }),
           }}
         />

@@ -54,10 +54,6 @@ export function ReceiptCard({ receipt, preview, onCheck }: ReceiptCardProps) {
   return (
     <Card title="What ended" beside={<ExportButton walk={file} total={numbers.total} />}>
       {file.problem && <ProblemNotice problem={file.problem} />}
-      <Facts body rows={rows} />
-      <div class="body">
-        <WaysBackNotice filter={receipt.filter} preview={preview} />
-      </div>
       {numbers.total > 0 && (
         <CheckAgain
           // Rendered anew when the sweep has recorded more, which is checked too.
@@ -70,6 +66,10 @@ export function ReceiptCard({ receipt, preview, onCheck }: ReceiptCardProps) {
           first={numbers.total <= MOST_BY_ITSELF ? "once" : "never"}
         />
       )}
+      <Facts body rows={rows} />
+      <div class="body">
+        <WaysBackNotice filter={receipt.filter} preview={preview} />
+      </div>
     </Card>
   );
 }

@@ -4,7 +4,7 @@ import { count, counted } from "../format.ts";
 import type { LeaseHeadline } from "../receipts/lease-headline.ts";
 import type { Problem } from "../result.ts";
 import { useSession } from "../session.ts";
-import { Notice, ProblemNotice } from "../ui/index.ts";
+import { Icon, Notice, ProblemNotice } from "../ui/index.ts";
 import { isStopping, isUnderWay, jobText, percentOf } from "./revocation-preview.ts";
 import { POLL_MS, readJob, stopJob } from "./token-api.ts";
 
@@ -44,11 +44,13 @@ export function JobProgress({ id, onRead, leases }: JobProgressProps) {
   };
   const running = job === null || isUnderWay(job);
   const stopping = job !== null && isStopping(job);
+  // Red also while a lease may still be used.
+  const isBad = job !== null && !running && (job.state !== "done" || leases.tone === "bad");
   const percent = job ? percentOf(job) : 0;
   return (
     <div class="stack" aria-live="polite">
       <div
-        class={job?.state === "done" ? "progress" : "progress bad"}
+        class={isBad ? "progress bad" : "progress"}
         role="progressbar"
         aria-label="Revoked"
         aria-valuemin={0}
@@ -64,7 +66,13 @@ export function JobProgress({ id, onRead, leases }: JobProgressProps) {
           {job.mismatched > 0 && `, ${count(job.mismatched)} are not what the list says of them`}
           {job.state === "done" && ". "}
           {job.state === "done" &&
-            (leases.tone === "bad" ? <strong class="bad">{leases.text}</strong> : <span>{leases.text}</span>)}
+            (leases.tone === "bad" ? (
+              <strong class="bad">
+                <Icon name="alert" size={15} /> {leases.text}
+              </strong>
+            ) : (
+              <span>{leases.text}</span>
+            ))}
           {stopping && ". Stopping after this step: what was revoked stays revoked."}
           {job.state === "stopped" && !stopping && ". Stopped: what was revoked stays revoked."}
         </p>

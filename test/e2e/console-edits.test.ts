@@ -471,6 +471,37 @@ describe.skipIf(executable === undefined)("changes in the console", () => {
     await expect.poll(() => focusedField(page)).toBe("Role");
   });
 
+  it("removes an irrevocable lease whose secret was taken back by hand, once its service is typed", async () => {
+    const lease = {
+      lease_id: "db/creds/app/x.1",
+      mount_id: "db/",
+      error: "the target answered 405",
+      next_attempt: null,
+    };
+    const list = { data: { lease_count: 1, leases: [lease] } };
+    await page.route("**/v1/sys/leases?type=failing*", (route) => route.fulfill({ json: list }), { times: 1 });
+    const removed: string[] = [];
+    await page.route("**/v1/sys/leases/revoke-force/**", (route) => {
+      removed.push(new URL(route.request().url()).pathname);
+      return route.fulfill({ status: 204 });
+    });
+    await openPlace(page, "leases?show=failing");
+    const failing = page.getByRole("region", { name: "Leases that fail" });
+    await failing.getByText("the target answered 405; irrevocable: nothing is sent any more").waitFor();
+    await failing.getByRole("button", { name: "Remove…" }).click();
+    const dialog = page.getByRole("dialog", { name: "Remove the lease" });
+    await dialog.getByText("First take the secret back at db").waitFor();
+    await expectAccessible(page);
+    await dialog.getByRole("button", { name: "Remove", exact: true }).click();
+    await dialog.getByText("Needed: nothing was sent.").waitFor();
+    expect(removed).toEqual([]);
+    await dialog.getByLabel("Type db to confirm").fill("db");
+    await dialog.getByRole("button", { name: "Remove", exact: true }).click();
+    await failing.getByText(/^None is irrevocable/).waitFor();
+    expect(removed).toEqual(["/v1/sys/leases/revoke-force/db/creds/app/x.1"]);
+    await page.unroute("**/v1/sys/leases/revoke-force/**");
+  });
+
   it("says of a button that does nothing now why", async () => {
     await openPlace(page, "methods/token?part=roles&name=there");
     const save = page.getByRole("button", { name: "Save", exact: true });

@@ -447,6 +447,7 @@ describe.skipIf(executable === undefined)("an incident in the console", () => {
     const auth = made.body.auth as { readonly client_token: string; readonly entity_id: string };
     await call(server, "POST", "/v1/auth/token/create", { token: auth.client_token, body: { ttl: "1h" } });
     await openPlace(page, `identity?id=${auth.entity_id}`);
+    await page.getByRole("link", { name: "Its tokens (2)" }).waitFor();
     await page.getByRole("button", { name: "End its tokens…" }).click();
     const dialog = page.getByRole("dialog");
     const tile = dialog.getByText("Tokens that end, with all below").locator("..");

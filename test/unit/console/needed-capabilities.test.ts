@@ -13,6 +13,7 @@ describe("what a button of the console needs", () => {
     "sys/rotate/config",
     "sys/audit/events",
     "sys/leases/revoke",
+    "sys/leases/revoke-force/db/creds/app",
     "sys/policies/acl/web",
     "sys/quotas/rate-limit/logins",
     "auth/token/create",
