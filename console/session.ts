@@ -4,13 +4,13 @@ import type { Entity, Self } from "../client/answers.d.ts";
 import { Api } from "./api.ts";
 import { Capabilities } from "./capabilities.ts";
 import type { Names } from "./entity-names.ts";
-import { relative } from "./format.ts";
 import { pathOf } from "./href.ts";
 import { missingOf, type Needs, refusalOf } from "./needed-capabilities.ts";
 import { readEntityNames, readTokenNames } from "./read-names.ts";
 import { type Lifetime, lifetimeOf, renewedLifetime } from "./renewal.ts";
 import { type Answer, done, failed } from "./result.ts";
 import type { Credential } from "./sign-in/credential.ts";
+import { type Farewell, signedOut } from "./sign-in/farewell.ts";
 import { tokenOf } from "./sign-in/obtain-token.ts";
 import { uselessTeamToken } from "./sign-in/team-token.ts";
 import type { GivenToken } from "./sign-in/unwrapped-token.ts";
@@ -101,26 +101,26 @@ async function lookUp({ token, isOwn }: GivenToken): Promise<Answer<Known>> {
 
 export interface SessionState {
   readonly session: Session | null;
-  /** Why the last session ended; "" when the user ended it. */
-  readonly ended: string;
+  /** How the last session ended; null without one. */
+  readonly ended: Farewell | null;
   signIn(credential: Credential): Promise<Answer<void>>;
 }
 
 /** The state of the session. Its token is only in the memory of the page. */
 export function useSessionState(): SessionState {
   const [known, setKnown] = useState<Known | null>(null);
-  const [ended, setEnded] = useState("");
+  const [ended, setEnded] = useState<Farewell | null>(null);
   /** The token of the current session; "" without one. Answers for an older token are ignored. */
   const current = useRef("");
   const checking = useRef("");
   const token = known?.token ?? "";
 
   /** Ends the session of a token. Returns false when it is not the current session. */
-  const forget = useCallback((of: string, why: string): boolean => {
+  const forget = useCallback((of: string, how: Farewell): boolean => {
     if (of !== current.current) return false;
     current.current = "";
     setKnown(null);
-    setEnded(why);
+    setEnded(how);
     return true;
   }, []);
 
@@ -131,7 +131,7 @@ export function useSessionState(): SessionState {
     const self = await new Api(token).read<Self>("auth/token/lookup-self");
     if (checking.current === token) checking.current = "";
     if (!self.ok && self.problem.status === 403)
-      forget(token, "Your session has ended: the token expired or was revoked.");
+      forget(token, over("Your session has ended: the token expired or was revoked."));
   }, [token, forget]);
   const api = useMemo(() => new Api(token, onRefused), [token, onRefused]);
   const names = useMemo(() => {
@@ -144,7 +144,7 @@ export function useSessionState(): SessionState {
   useEffect(() => {
     if (ends === null) return;
     const check = (): void => {
-      if (Date.now() >= ends) forget(token, "Your session has ended: the token expired.");
+      if (Date.now() >= ends) forget(token, over("Your session has ended: the token expired."));
     };
     const timer = window.setInterval(check, 1000);
     return () => window.clearInterval(timer);
@@ -156,7 +156,7 @@ export function useSessionState(): SessionState {
     const found = await lookUp(given.value);
     if (!found.ok) return found;
     current.current = found.value.token;
-    setEnded("");
+    setEnded(null);
     setKnown(found.value);
     return done(undefined);
   };
@@ -191,21 +191,18 @@ export function useSessionState(): SessionState {
     renew,
     signInAgain: signIn,
     async signOut({ revoke }) {
-      const revoked = revoke || known.isOwn ? await api.call("auth/token/revoke-self", { body: {} }) : done(undefined);
-      if (!revoked.ok && !known.isOwn) return revoked;
-      const why = revoked.ok ? "" : notRevoked(known.lifetime, revoked.problem.messages);
-      if (forget(known.token, why)) dropAllUnsaved();
+      const revoked = revoke || known.isOwn ? await api.call("auth/token/revoke-self", { body: {} }) : null;
+      if (revoked && !revoked.ok && !known.isOwn) return revoked;
+      const messages = revoked && !revoked.ok ? revoked.problem.messages : [];
+      const how = signedOut({ ends: known.lifetime.ends, isRevoked: revoked?.ok === true, messages }, Date.now());
+      if (forget(known.token, how)) dropAllUnsaved();
       return done(undefined);
     },
   };
   return { session, ended, signIn };
 }
 
-/** The message on the sign-in page after a sign-out whose revocation failed. */
-function notRevoked({ ends }: Lifetime, messages: readonly string[]): string {
-  const when = ends === null ? "never ends" : `ends ${relative(new Date(ends).toISOString(), Date.now())}`;
-  return `You are signed out, but your token could not be revoked and ${when}. ${messages.join(" ")}`;
-}
+const over = (text: string): Farewell => ({ tone: "warn", text });
 
 export const SessionContext = createContext<Session | null>(null);
 

@@ -14,7 +14,7 @@ export function SignIn({ state: { ended, signIn } }: { readonly state: SessionSt
           </h1>
           <p class="small muted break">{window.location.host}</p>
         </div>
-        {ended !== "" && <Notice tone="warn" title={ended} />}
+        {ended && <Notice tone={ended.tone} title={ended.text} />}
         <div class="card">
           <SignInForm signIn={signIn} />
         </div>

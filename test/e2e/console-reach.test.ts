@@ -313,6 +313,7 @@ describe.skipIf(executable === undefined)("every page of the console", () => {
     await guest.unroute("**/revoke-self");
     await dialog.getByRole("button", { name: "Revoke it" }).click();
     await guest.getByRole("button", { name: "Sign in" }).waitFor();
+    await guest.getByRole("status").filter({ hasText: "You are signed out, and the token is revoked." }).waitFor();
     const self = await call(server, "GET", "/v1/auth/token/lookup-self", { token });
     expect(self.status).toBe(403);
     expect(await guest.evaluate("sessionStorage.length")).toBe(0);

@@ -335,6 +335,10 @@ describe.skipIf(executable === undefined)("sign-in by a method", () => {
     await page.getByRole("button", { name: "Cancel" }).click();
     await page.getByRole("button", { name: "Sign out", exact: true }).click();
     await page.getByRole("button", { name: "Sign out only" }).click();
+    await page
+      .getByRole("status")
+      .filter({ hasText: /^You are signed out. The token stays valid: it / })
+      .waitFor();
     await page.getByRole("button", { name: "Sign in" }).waitFor();
     // It was pasted, so somebody else has it.
     expect(await statusOf(server.rootToken)).toBe(200);
