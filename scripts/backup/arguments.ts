@@ -8,13 +8,13 @@ export const HELP = `Usage: npm run backup -- --address URL --to DIR [options]
        npm run backup -- --data DIR --to DIR [options]
        npm run backup -- --verify DIR
 
-With --address, asks a server for all that it has stored, on the network or on a machine, and keeps it in --to: sealed, as it is
-stored. "grove restore" brings it back, on either. A call that was ended in the middle is gone on with by the next one.
+With --address, downloads all that a server has stored, on Cloudflare or on a machine, into --to: sealed, as it is stored.
+"grove restore" restores it, on either. If it is interrupted, the next call continues.
 VAULT_TOKEN is a token with read, update and sudo on sys/backup/*.
 
-A server on Cloudflare's network makes backups in its R2 bucket by itself. --to r2 has it make one now, and waits for it; --fetch brings the newest, or
-the one that --backup names, from the bucket into a directory, for --verify and "grove restore". A deployment that was never initialized shows its bucket
-too: VAULT_TOKEN is its GROVE_INIT_TOKEN then.
+A server on Cloudflare's network makes backups in its R2 bucket by itself. --to r2 makes one now, and waits for it. --fetch downloads the newest, or
+the one that --backup names, from the bucket into a directory, for --verify and "grove restore". It also works with a deployment that was never
+initialized: VAULT_TOKEN is its GROVE_INIT_TOKEN then.
 
 With --data, copies the files of a server of this machine, also while it runs, into a new directory below --to, and opens every
 database of the copy to verify it. The server is paused for as long as it takes to copy what changed during the copy.

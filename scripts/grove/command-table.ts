@@ -53,17 +53,17 @@ const time = (side: "before" | "after", about: string) => ({ type: "string", val
 const FILTERS = {
   mount: text("PATH", "issued by the auth method that is mounted there"),
   role: text("NAME", "created by this role"),
-  "path-prefix": text("PATH", "created by a request whose path begins so"),
-  policy: text("NAME", "that have this policy"),
+  "path-prefix": text("PATH", "created by a request whose path begins with PATH"),
+  policy: text("NAME", "with this policy"),
   "entity-id": text("ID", "of this entity"),
-  "display-name": text("NAME", "with this name, or with NAME* one that begins so"),
-  search: text("TEXT", "with this part of a name, metadata, role, path, entity or accessor"),
+  "display-name": text("NAME", "with this name; NAME* is every name that begins with NAME"),
+  search: text("TEXT", "that have TEXT in their name, metadata, role, path, entity or accessor"),
   metadata: pairs("with this pair of metadata (may be repeated)"),
   "created-after": time("before", "created after T"),
   "created-before": time("before", "created before T"),
   "ends-after": time("after", "that end after T, or never"),
   "ends-before": time("after", "that end before T"),
-  "unused-since": time("before", "created before T, without a use since then that is known"),
+  "unused-since": time("before", "created before T, and not known to be used since"),
   "never-ends": flag("that never end"),
   orphan: flag("that have no parent"),
   tree: text("ID", "of this tree"),
@@ -71,8 +71,8 @@ const FILTERS = {
 
 const SELF = {
   "include-root": flag("root tokens as well"),
-  "include-self": flag("the token of this command as well"),
-  yes: flag("does not ask"),
+  "include-self": flag("VAULT_TOKEN itself as well"),
+  yes: flag("does not ask for confirmation"),
 } as const;
 
 const ORDERS = ["created", "-created", "end", "-end"] as const;
@@ -89,59 +89,60 @@ export const COMMANDS = {
   tokens: {
     example: "tokens --policy root --sort end",
     brief: "lists or counts tokens",
-    about: "tokens as a table",
+    about: "lists tokens in a table; with --json every field of each",
     filters: true,
     options: {
       ...FILTERS,
       "count-by": {
         ...text(
           "GROUP",
-          "counts instead, all or with --mount those of a mount, or with --ends-before those that end until then (--ends-after: from then on; by mount to metadata.NAME), and takes no other filter: mount, role, policy, entity, display_name, metadata.NAME, end_hour, created_hour or tree",
+          "counts tokens by GROUP instead: mount, role, policy, entity, display_name, metadata.NAME, end_hour, created_hour or tree. Takes --mount alone of the filters, or --ends-before with or without --ends-after and --mount: the tokens that end in that time, by mount to metadata.NAME",
         ),
         values: GROUPS,
       },
       sort: { ...text("ORDER", `${ORDERS.slice(0, -1).join(", ")} or ${ORDERS.at(-1)}`), values: ORDERS },
-      limit: number("at most so many (default 100; 0: all)"),
+      limit: number("at most N tokens (default 100; 0: all)"),
     },
   },
   tree: {
     example: "tree",
-    brief: "shows the forest, or a token with what hangs below it",
+    brief: "shows all trees of tokens, or the tree of one token",
     word: "[ACCESSOR]",
-    about: "the forest by mount; or a token with its ancestors and what hangs below it",
+    about: "shows the largest trees of tokens by mount, or one token with its ancestors and descendants",
     options: {},
   },
   revoke: {
     example: "revoke --role ci --created-before 24h --dry-run",
     codes:
       "0 all that was to end has ended, or nothing matched, 1 refused, failed, not confirmed, or a name in the filter is not known, 2 the command line or VAULT_ADDR is wrong",
-    brief: "ends tokens with everything below them",
-    about: "ends tokens with everything below them",
+    brief: "revokes tokens with all their descendants",
+    about:
+      "revokes the tokens that a filter or accessors select, with all their descendants: shows how many, asks for confirmation, and waits for the end",
     filters: true,
     options: {
       ...FILTERS,
-      "dry-run": flag("only shows what would end"),
+      "dry-run": flag("only shows what would be revoked"),
       accessor: texts("A", "this token (may be repeated) instead of a filter"),
       ...SELF,
-      job: text("ID", "follows a revocation that was begun"),
-      stop: text("ID", "stops one"),
+      job: text("ID", "follows a revocation that has begun"),
+      stop: text("ID", "stops one; what it has revoked stays revoked"),
     },
   },
   contain: {
     example: "contain payments",
     codes:
       "0 every token is refused and every lease ended, 1 one is not, nothing matched, refused or failed, 2 the command line or VAULT_ADDR is wrong",
-    brief: "ends what a text selects, and proves it",
+    brief: "revokes what a text selects, and proves it",
     word: "[TEXT]",
     about:
-      "ends what has the text in its name, metadata, role, path or entity, or what a filter or --accessor selects: numbers, a confirmation, then the receipt and what each tree says",
+      "revokes the tokens that have TEXT in their name, metadata, role, path or entity, or that a filter or accessors select, with all their descendants: shows how many, asks for confirmation, then shows the receipt, and whether every token is refused and every lease revoked",
     filters: true,
     options: {
       ...FILTERS,
       accessor: texts("A", "this token (may be repeated) instead of a text or filter"),
       ...SELF,
-      job: text("ID", "the receipt and the check of a revocation that was begun"),
-      "retry-leases": flag("with --job: first sends the leases again that fail (needs update on sys/leases/revoke)"),
+      job: text("ID", "shows the receipt of a revocation that has begun, and checks it again"),
+      "retry-leases": flag("with --job: first sends again the leases that fail (needs update on sys/leases/revoke)"),
     },
   },
   leases: {
@@ -149,7 +150,7 @@ export const COMMANDS = {
     codes: "0 no lease fails, 1 one does, refused or failed, 2 the command line or VAULT_ADDR is wrong",
     brief: "lists leases whose revocation fails",
     about:
-      "lists leases that have ended and whose service has not accepted it, so that their secrets can still be used: those that were given up (irrevocable), and those of tokens that ended lately which are tried again (needs read and sudo on sys/leases)",
+      "lists leases that have ended but whose service has not accepted the revocation, so that their secrets can still be used: those that were given up (irrevocable), and those of lately ended tokens, which are tried again (needs read and sudo on sys/leases)",
     options: {
       retry: flag(
         "sends each again first, and shows those that still fail (needs update on sys/leases/revoke and sys/leases/lookup)",
@@ -160,12 +161,12 @@ export const COMMANDS = {
     example: "find < leaked.txt",
     codes:
       "0 none of the texts can be used, 1 one of them can, or the server did not answer, 2 the command line or VAULT_ADDR is wrong, 3 one could not be judged, and none that was can be used",
-    brief: "says what a text is",
+    brief: "says what a leaked text is, and if it can be used",
     about:
-      "says of each token, secret-id and JWT in a text what it is, whose, and whether it can be used: live, refused (its entity is disabled), ended, mistyped, made elsewhere, or not judged. Reads a file of any length on standard input, such as a log or a .env, or asks for a line without an echo. Of several lines only what has the form of a token, a JWT or a named secret-id is asked about; one line without any is asked about as a whole. JSON is one object for each text that something is known of, one a line, with the numbers of its lines",
+      "reads a text from standard input, such as a log or a .env of any length, or asks for one line without showing it. Says of each token, secret-id and JWT in it what it is, whose, and its state: live, refused (its entity is disabled), ended, mistyped, elsewhere (of another installation), or not judged. Of several lines it takes only what has the form of a token, a JWT or a named secret-id; a single line without such a form is looked up as it is. With --json one object a line for each text that something is known of, with the numbers of its lines",
     options: {
       "whole-lines": flag(
-        "asks about each line without such a form as a whole, and about the value that it assigns, for ids that were chosen (at most 1 MiB)",
+        "also looks up each line without such a form as it is, and the value that it assigns, for ids that somebody chose (at most 1 MiB)",
       ),
     },
   },
@@ -176,9 +177,9 @@ export const COMMANDS = {
     brief: "says why a request was refused",
     word: "REQUEST_ID|-",
     about:
-      "why a request was refused, by the audit store; -: the last refused one, by the log on standard input if there is one",
+      "says why a request was refused, from the audit store; - is the last request that was refused, of the log on standard input if there is one",
     options: {
-      log: text("FILE", "by its line in this audit log, - for standard input, in the place of the audit store"),
+      log: text("FILE", "reads this audit log instead of the audit store; - is standard input"),
     },
   },
   explain: {
@@ -186,35 +187,34 @@ export const COMMANDS = {
     codes: "0 allowed, 1 refused or failed, 2 the command line or VAULT_ADDR is wrong",
     brief: "says why a request is allowed or refused",
     word: "PATH",
-    about: "why a request is allowed or refused, and the policy that would allow it; of this command's own token",
+    about: "says whether VAULT_TOKEN may make a request, why, and which policy would allow it",
     options: {
-      accessor: texts("A", "of this token instead (needs sudo on sys/explain/access)"),
+      accessor: texts("A", "asks about this token instead (needs sudo on sys/explain/access)"),
       operation: {
-        ...text("O", `read (unless given), ${OPERATIONS.slice(1, -1).join(", ")} or ${OPERATIONS.at(-1)}`),
+        ...text("O", `the operation: read (default), ${OPERATIONS.slice(1, -1).join(", ")} or ${OPERATIONS.at(-1)}`),
         values: OPERATIONS,
       },
-      parameter: pairs("a field of the request (may be repeated)"),
+      parameter: pairs("a field of the request body (may be repeated)"),
     },
   },
   audit: {
     example: "audit --kind refusal,fault --since 24h",
     codes:
       "0 done, 1 nothing is known of what was named, a record was changed, refused or failed, 2 the command line or VAULT_ADDR is wrong",
-    brief: "says who made a token and what it did",
+    brief: "shows who made a token, what it did, and other events",
     word: "[ACCESSOR|-]",
     about:
-      "who made a token, alive or not, what it did, from where, and what was done to it, by the audit store; -: the token with this text, from standard input or asked without an echo. Without one: all events that the options select (needs read, with - update, and sudo on sys/audit/*; exit code 1: nothing is known of what was named)",
+      "shows from the audit store who made a token, what it did, from where, and what was done to it, also after its end; - reads the token itself from standard input, or asks for it without showing it. Without ACCESSOR: all events that the options select (needs read, with - update, and sudo on sys/audit/*)",
     parts: {
-      verify: "whether a record was changed or taken out (exit code 1: one was)",
-      "archive DIR":
-        "copies what DIR lacks of the records into it, with signed heads: verify-audit-archive.js checks them offline",
+      verify: "checks that no record was changed or removed (exit code 1: one was)",
+      "archive DIR": "copies new records into DIR, with signed heads; verify-audit-archive.js checks them offline",
     },
     options: {
-      below: flag("with all that hangs below it, dead or alive: what each did, from where, and who made it"),
+      below: flag("with all descendants of the token, also ended ones"),
       entity: text("ID", "of this entity"),
       role: text("NAME", "of logins by this role (with --mount)"),
       mount: text("PATH", "of this mount, such as auth/aws/"),
-      path: text("PATH", "of requests whose path begins so"),
+      path: text("PATH", "of requests whose path begins with PATH"),
       request: text("ID", "of this request"),
       address: { ...text("A", "from this IP address"), address: true },
       kind: {
@@ -224,95 +224,96 @@ export const COMMANDS = {
       },
       since: time("before", "from this time on"),
       until: time("before", "before this time"),
-      limit: number("at most so many events, the newest (default 100; 0: all)"),
+      limit: number("at most N events, the newest (default 100; 0: all)"),
     },
   },
   doctor: {
     example: "doctor",
     codes:
       "0 nothing is failing, 1 something is, or the checks of the server can't be seen, 2 the command line or VAULT_ADDR is wrong",
-    brief: "looks for what an operator should know",
-    about: "looks for what an operator should know",
+    brief: "checks the server, and says what to do",
+    about:
+      "checks the server, the token and the installation, and says of each problem what to do and where that is described",
     options: {},
   },
   completion: {
     example: "completion bash >> ~/.bashrc",
     answer: "a script",
-    brief: "makes a script for a shell",
+    brief: "prints a completion script for a shell",
     word: "SHELL",
     words: SHELLS,
     about:
-      "a script that completes commands, options and their values of grove, for bash, zsh or fish; where it is called as npx grove, put alias grove='npx grove' beside it",
+      "prints a script that completes commands, options and values for bash, zsh or fish; where grove is called as npx grove, also add alias grove='npx grove'",
     options: {},
   },
   restore: {
     example: "restore --from /backup --issued-before now",
-    brief: "brings a backup back",
+    brief: "restores a backup into a new server",
     about:
-      "brings a backup back (npm run backup -- --address) into a server that was never initialized, with the same seal key",
+      "restores a backup (npm run backup -- --address) into a server that was never initialized and has the same seal key",
     options: {
-      from: text("DIR", "where the backups are: the newest one, unless --backup names another"),
-      backup: text("NAME", "this one"),
+      from: text("DIR", "the directory of backups; without --backup the newest is restored"),
+      backup: text("NAME", "the backup to restore"),
       "not-before": time(
         "before",
-        "ends everything issued at T or later, root tokens and tokens of teams too: T is when an attack began",
+        "revokes everything issued at T or later, root tokens and tokens of teams too: T is when an attack began",
       ),
       "issued-before": {
-        ...time("before", "ends what was issued before T (or now), except for root tokens and tokens of teams"),
+        ...time("before", "revokes what was issued before T (or now), except root tokens and tokens of teams"),
         orNow: true,
       },
       preview: flag(
-        "restores nothing: asks the server that the backup was made of, while it still answers, what was revoked since and would be valid again (needs read and sudo on sys/tokens/ended and sys/leases/revocations)",
+        "restores nothing: asks the server of the backup, while it still answers, what was revoked since and would be valid again (needs read and sudo on sys/tokens/ended and sys/leases/revocations)",
       ),
     },
   },
   init: {
     example: "init start.hcl",
-    brief: "initializes a server with what a file declares",
+    brief: "initializes a new server from a file",
     word: "FILE",
     about:
-      "initializes a server that never was with what a file declares (docs/self-hosting.md), and leaves no root token unless the file says so; VAULT_TOKEN is the GROVE_INIT_TOKEN of the deployment",
+      "initializes a new server with what a file declares (docs/self-hosting.md), and keeps no root token unless the file says so; VAULT_TOKEN is the GROVE_INIT_TOKEN of the deployment",
     options: {},
   },
   apply: {
     example: "apply start.hcl --check",
     codes:
       "0 done, or nothing differs, 1 refused, failed or the command line or VAULT_ADDR is wrong, 2 --check found differences",
-    brief: "changes a server to what a file declares",
+    brief: "changes a server to match a file",
     word: "FILE",
     about:
-      "shows how a server differs from what a file declares, asks, and applies it in its order, up to the first refusal; what the file does not name is left alone",
+      "shows how a server differs from what a file declares, asks for confirmation, and writes the differences in the order of the file, up to the first refusal; what the file does not name is left alone",
     options: {
-      yes: flag("does not ask"),
-      check: flag("only shows (exit code 2: there are differences, 1: a failure)"),
+      yes: flag("does not ask for confirmation"),
+      check: flag("only shows the differences (exit code 2: there are some, 1: a failure)"),
     },
   },
   "generate-root": {
     example: "generate-root",
-    brief: "makes a root token for who has none",
+    brief: "makes a new root token from the secrets of the server",
     about:
-      "makes a root token and prints it, by the secrets of the deployment: GROVE_INIT_TOKEN and GROVE_SEAL_KEY in the environment. VAULT_TOKEN is not used. Every call is in the log",
+      "makes a root token and prints it. It needs the secrets of the deployment in the environment, GROVE_INIT_TOKEN and GROVE_SEAL_KEY, and no VAULT_TOKEN. Every call is in the log",
     options: {
-      cancel: flag("ends an attempt that was begun and not completed, instead"),
+      cancel: flag("instead cancels an attempt that has begun and is not complete"),
     },
   },
   help: {
     example: "help revoke",
     answer: "text",
-    brief: "shows this text, or that of a command",
+    brief: "shows this help, or that of a command",
     word: "[COMMAND]",
-    about: "this text, or that of a command",
+    about: "shows the list of commands, or the help of one",
     options: {},
   },
-  version: { example: "version", brief: "shows the release", about: "the release of this command", options: {} },
+  version: { example: "version", brief: "shows the release", about: "shows the release of this command", options: {} },
 } as const satisfies Readonly<Record<string, CommandEntry>>;
 
 export type CommandName = keyof typeof COMMANDS;
 
 /** The options of every command. */
 export const EVERYWHERE = {
-  json: flag("the answers as JSON on standard output; failures and notes are text on standard error"),
-  help: flag("this text"),
+  json: flag("the answer as JSON on standard output; errors and notes stay text on standard error"),
+  help: flag("this help"),
   version: flag("the release of this command"),
 } as const satisfies Readonly<Record<string, OptionEntry>>;
 

@@ -31,43 +31,40 @@ export function helpFor(argv: readonly string[], { columns, named = helpAsCalled
   const name = (argv[0] === "help" ? argv.slice(1) : argv).find(isCommand) ?? null;
   const width = Math.max(columns ?? COLUMNS, MIN_COLUMNS);
   const row = (head: string, about: string, depth: number): string => wrapped(head, named(about), depth, width);
-  const commands = name === null ? COMMAND_NAMES : [name];
-  const hasFilters = commands.some((one) => commandEntry(one).filters);
   const paragraphs = [
     wrapped(named(`Usage: npm run -s grove -- ${name === null ? "COMMAND" : callOf(name)} [options]`), "", 0, width),
-    ...(name === null ? [named(listOfCommands())] : []),
-    commands.flatMap((one) => linesOfCommand(one, row)).join("\n"),
-    ...(hasFilters ? [filterLines(row)] : []),
+    ...(name === null ? [named(listOfCommands())] : [linesOfCommand(name, row).join("\n")]),
+    ...(name !== null && commandEntry(name).filters ? [filterLines(row)] : []),
     [
       "Everywhere:",
       ...optionRows(name === null ? EVERYWHERE : everywhereOf(name), row, 1),
       row("--", "ends the options: before a word that begins with a dash", 1),
     ].join("\n"),
-    ...(commands.some(hasTime) ? [wrapped("", TIMES, 0, width)] : []),
+    ...(name !== null && hasTime(name) ? [wrapped("", TIMES, 0, width)] : []),
     wrapped("", ENVIRONMENT, 0, width),
     wrapped("", exitCodesOf(name), 0, width),
-    named(`Example:\n  ${exampleOf(name ?? EXAMPLE)}`),
+    named(name === null ? BEGINNINGS : `Example:\n  ${exampleOf(name)}`),
   ];
   return `${paragraphs.join("\n\n")}\n`;
 }
 
-/** One line for each command, above the full help. */
+/** One line for each command. */
 function listOfCommands(): string {
   const lines = COMMAND_NAMES.map((name) => `  ${name.padEnd(INDENT - 2)}${commandEntry(name).brief}`);
   // In the package these are programs of the same binary, with their own help.
   const scripts = isBinary() ? [] : ["", "Scripts of their own: npm run serve, backup, upgrade, deploy (-- --help)"];
-  return ["Commands (npm run -s grove -- help COMMAND has one alone):", ...lines, ...scripts, "", "In full:"].join(
-    "\n",
-  );
+  return ["Commands (npm run -s grove -- help COMMAND shows its options):", ...lines, ...scripts].join("\n");
 }
 
 const TIMES =
-  "T is a time: 2026-11-22T01:30:00Z (RFC 3339), 2026-11-22 (its beginning in UTC), seconds since 1970, or a duration such as 24h, 30m or 7d: so long before now, for the ends of tokens after now, by this machine's clock.";
+  "T is a time: 2026-11-22T01:30:00Z (RFC 3339), 2026-11-22 (00:00 UTC), seconds since 1970, or a duration such as 24h, 30m or 7d, by this machine's clock: before now, or after now for --ends-after and --ends-before.";
 const ENVIRONMENT =
-  "VAULT_ADDR says where the server is (default http://127.0.0.1:8200), VAULT_TOKEN is the token: a refusal says what it needs. NO_COLOR turns colours off.";
+  "VAULT_ADDR is the address of the server (default http://127.0.0.1:8200), VAULT_TOKEN the token; a refusal names the right that it lacks. NO_COLOR turns colours off.";
 
-/** The example of the help of all commands. */
-const EXAMPLE = "tokens";
+/** Where to begin, in the help of all commands. */
+const BEGINNINGS = `Examples:
+  npm run -s grove -- doctor    when something is wrong
+  npm run -s grove -- find      when a token may have leaked`;
 
 const exampleOf = (name: CommandName): string => `npm run -s grove -- ${commandEntry(name).example}`;
 
@@ -102,7 +99,7 @@ const isFilterOf = (name: CommandName, option: string): boolean =>
 function filterLines(row: Row): string {
   const filters = Object.entries(optionsOf("tokens")).filter(([option]) => FILTER_NAMES.has(option));
   return [
-    "Filters of tokens, revoke and contain, all of which must hold:",
+    "Filters of tokens, revoke and contain; a token has to match all that are given:",
     ...optionRows(Object.fromEntries(filters), row, 1),
   ].join("\n");
 }

@@ -20,20 +20,20 @@ const HELP = `Usage: grove COMMAND [options]
 Of a server that runs (grove help COMMAND):
 
   tokens       lists or counts tokens
-  tree         shows the forest, or a token with what hangs below it
-  revoke       ends tokens with everything below them
-  contain      ends what a text selects, and proves it
+  tree         shows all trees of tokens, or the tree of one token
+  revoke       revokes tokens with all their descendants
+  contain      revokes what a text selects, and proves it
   leases       lists leases whose revocation fails
-  find         says what a text is
+  find         says what a leaked text is, and if it can be used
   why          says why a request was refused
   explain      says why a request is allowed or refused
-  audit        says who made a token and what it did
-  doctor       looks for what an operator should know
-  completion   makes a script for a shell
-  restore      brings a backup back
-  init         initializes a server with what a file declares
-  apply        changes a server to what a file declares
-  generate-root  makes a root token for who has none
+  audit        shows who made a token, what it did, and other events
+  doctor       checks the server, and says what to do
+  completion   prints a completion script for a shell
+  restore      restores a backup into a new server
+  init         initializes a new server from a file
+  apply        changes a server to match a file
+  generate-root  makes a new root token from the secrets of the server
   version      shows the release
 
 Each has --help and --version. Secrets in ${SECRETS} of this folder are in the

@@ -11,8 +11,8 @@ Runs Grove on this machine: the same Worker as on Cloudflare, under workerd, wit
 
   --listen HOST:PORT        where to listen (default 127.0.0.1:8200; port 0 for any free one)
   --data DIR                where data are kept (default .grove/data)
-  --init FILE               initializes a new installation with what the file declares, before any request is served; of one that
-                            is initialized nothing is changed (docs/self-hosting.md)
+  --init FILE               initializes a new installation with what the file declares, before any request is served; changes
+                            nothing in one that is initialized (docs/self-hosting.md)
   --trust-proxy LIST        addresses or CIDR blocks, separated by commas, of proxies in front
                             whose X-Forwarded-For is believed (default none)
   --client-share PERCENT    what one client address alone may use of the connections, of the requests

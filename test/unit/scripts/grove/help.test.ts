@@ -14,13 +14,12 @@ const heads = (text: string) =>
     ?.map((head) => head.trim());
 
 describe("the help of grove", () => {
-  it("without a command begins with one line for each, and is of all", () => {
+  it("without a command has one line for each, and fits a screen", () => {
     for (const argv of [["--help"], ["-h"], ["help"]]) {
-      const [list = "", full = ""] = help(argv).split("\nIn full:\n");
+      const list = help(argv).split("\nExamples:")[0] ?? "";
       expect(heads(list)).toEqual(COMMAND_NAMES);
       for (const name of COMMAND_NAMES) expect(list).toContain(` ${commandEntry(name).brief}`);
-      expect(Math.max(...list.split("\n").map((line) => line.length))).toBeLessThanOrEqual(80);
-      expect(heads(full)).toEqual(COMMAND_NAMES);
+      expect(help(argv).split("\n").length).toBeLessThanOrEqual(44);
     }
   });
 
