@@ -22,14 +22,12 @@ interface Parameter {
 interface Operation {
   readonly summary: string;
   readonly description?: string;
-  readonly operationId: string;
   readonly tags: readonly string[];
   readonly parameters?: readonly Parameter[];
   readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: Schema }>> };
   readonly responses: Readonly<Record<string, unknown>>;
 }
 interface Item extends Readonly<Partial<Record<(typeof METHODS)[number], Operation>>> {
-  readonly parameters?: readonly Parameter[];
   readonly "x-vault-sudo"?: boolean;
   readonly "x-vault-unauthenticated"?: boolean;
 }
@@ -44,8 +42,6 @@ const TITLES: Readonly<Record<string, string>> = {
   "well-known": "Discovery",
 };
 
-/** Number of endpoints from which on a field is described once, at the end of the page. */
-const SEVERAL = 2;
 /** Number of fields from which on a list is written once. */
 const LONG = 3;
 /** Two lists are alike when they share so many fields and the second lacks at most so many of the first. */
@@ -54,10 +50,10 @@ const ALIKE = { shared: 4, lacking: 1 };
 const USUAL = ["200", "204"];
 /** Every list has these two; the top of the page says it. */
 const PAGING = ["list", "after", "limit"];
-/** The description of a parameter of the path that says no more than its name. */
-const OBVIOUS = /^(The )?(name|id|accessor) of the [a-z ]+\.?$/i;
-/** Descriptions of fields that have no effect of their own, whatever their types are. */
-const INERT = /^(Refused|Without effect|Ignored|Not used|Not supported|Stored and shown)/;
+/** Descriptions of fields that have no effect of their own. */
+const INERT = /^(Without effect|Ignored|Not used|Not supported|Stored and shown)/;
+/** A description that begins with the values that the field takes. */
+const VALUES = /^(`[^`]+`(?:(?:, or|,| or) `[^`]+`)+)(?=$|:[^`]*$)/;
 /** The verbs of summaries that a method stands for, as the top of the page says. */
 const VERBS: Readonly<Record<string, string>> = {
   GET: "Shows|Lists",
@@ -67,105 +63,54 @@ const VERBS: Readonly<Record<string, string>> = {
 };
 /** What is left of a summary that says no more than method and path do. */
 const PLAIN = /^( [\w'-]+){1,5}\.$/;
-/** Words that add nothing to the name of a field. */
-const FILLERS = new Set(["a", "an", "the", "its", "of", "that", "this", "these"]);
 /** A mount of this type has the endpoints of `aws`, with other words in some names of fields. */
 const SAME_METHOD = "/auth/cloud/";
 
-/** The page of the API: every operation of an OpenAPI document with its fields. */
+/** The page of the API: a line for each path of an OpenAPI document, with the names and types of its fields. */
 export function apiPage({ paths }: ShownDocument): string {
   const items = (Object.entries(paths) as [string, Item][]).filter(([path]) => !path.startsWith(SAME_METHOD));
-  const page = new Page(commonFields(fieldsOf(items.map(([, item]) => item))));
-  const byText = new Map<string, { readonly tag: string; readonly paths: string[] }>();
-  for (const [path, item] of items) {
+  const page = new Page();
+  const entries = items.map(([path, item]) => {
     const [first] = METHODS.flatMap((method) => item[method] ?? []);
-    const tag = first?.tags[0] ?? "";
-    const text = page.itemText(path, item);
-    const same = byText.get(`${tag}\n${text}`) ?? { tag, paths: [] };
-    same.paths.push(path);
-    byText.set(`${tag}\n${text}`, same);
-  }
-  const byTag = Map.groupBy(byText, ([, { tag }]) => tag);
-  const sections = [...byTag].map(([tag, entries]) => {
-    const texts = entries.map(([key, { paths: same }]) => {
-      const title = same.map((path) => `\`${path}\``).join(", ");
-      return `### ${title}${key.slice(tag.length + 1)}`;
-    });
-    return `## ${TITLES[tag] ?? tag}\n\n${texts.join("\n\n")}`;
+    return { path, tag: first?.tags[0] ?? "", text: page.itemText(path, item) };
+  });
+  const sections = [...Map.groupBy(entries, ({ tag }) => tag)].map(([tag, ofTag]) => {
+    const lines = [...Map.groupBy(ofTag, ({ text }) => text)].map(
+      ([text, same]) => `- ${same.map(({ path }) => `\`${path}\``).join(", ")}${text}`,
+    );
+    return `## ${TITLES[tag] ?? tag}\n\n${lines.join("\n")}`;
   });
   return wrapped(`# API
 
-Every endpoint with its fields, written by \`npm run docs:api\` from the table of routes. \`sys/internal/specs/openapi\` answers the same for programs. Differences from the reference: [compatibility.md](compatibility.md).
+Every endpoint with the names and types of its fields, written by \`npm run docs:api\` from the table of routes. What each field means and how every answer looks: \`GET sys/internal/specs/openapi\`, or for one path \`bao path-help PATH\` (\`GET PATH?help=1\`). Differences from the reference: [compatibility.md](compatibility.md).
 
-- A request answers 200, or 204 without a body, unless the page says another status.
+- A request answers 200, or 204 without a body, unless the line says another status.
 - Where no verb is written, a GET shows what is named, with \`list\` it lists it, a POST or PATCH creates or changes it, and a DELETE deletes it or resets it.
 - A GET with \`list\` may also be sent as LIST. Every list takes \`after\` and \`limit\`.
-- Fields are in parentheses or in a list; below several verbs they are those of the POST. A field is a string, and a list has strings, unless the page says another type (not of fields without effect). Fields without a description are [described once](#fields-of-several-endpoints), or their names say what they are.
+- Fields are in parentheses; after several verbs they are those of the POST. They are strings, unless the type stands before them; lists have strings. *Older*: older names, which still work.
 - *sudo*: the caller needs that capability; *no token*: no token is needed.
 - Auth methods are at the path of their name. A mount of type \`cloud\` has the endpoints of \`aws\`; the names of its fields have \`cloud\`, \`vm\` and \`image\` for \`aws\`, \`ec2\` and \`ami\`.
 
 ${sections.join("\n\n")}
-
-## Fields of several endpoints
-
-${fieldLines([...page.common.values()].filter((field) => line(field) !== `- \`${field.name}\``).sort((a, b) => (a.name < b.name ? -1 : 1)))}
 `);
 }
 
-/** By its line, the most frequent description of each field that several endpoints have. */
-function commonFields(fields: readonly Parameter[]): ReadonlyMap<string, Parameter> {
-  const most = new Map<string, readonly Parameter[]>();
-  for (const same of Map.groupBy(fields, line).values()) {
-    const name = same[0]?.name ?? "";
-    const isMost = same.length > (most.get(name)?.length ?? 0);
-    if (same.length >= SEVERAL && isMost && !PAGING.includes(name)) most.set(name, same);
-  }
-  return new Map([...most.values()].flatMap(([field]) => (field ? [[line(field), field] as const] : [])));
-}
-
-/** The fields of several endpoints; a long list that comes again counts once. */
-function fieldsOf(items: readonly Item[]): Parameter[] {
-  const lists = items.flatMap((item) => {
-    const operations = METHODS.flatMap((method) => item[method] ?? []);
-    const inPath = (item.parameters ?? []).filter(({ description = "" }) => !OBVIOUS.test(description));
-    return [inPath, ...operations.map((one) => [...(one.parameters ?? []), ...bodyFields(one)])];
-  });
-  const byText = Map.groupBy(lists, (fields) => fields.map(line).join("\n"));
-  return [...byText.values()].flatMap((same) => ((same[0]?.length ?? 0) < LONG ? same.flat() : (same[0] ?? [])));
-}
-
-/** Writes the entries of the page. It remembers long lists of fields, to point to them when they come again. */
+/** Writes the lines of the page. It remembers long lists of fields, to point to them when they come again. */
 class Page {
   private readonly longLists: { readonly operation: string; readonly fields: readonly Parameter[] }[] = [];
 
-  readonly common: ReadonlyMap<string, Parameter>;
-  private readonly described: ReadonlySet<string>;
-
-  /** @param common The fields that the end of the page describes, by their lines. */
-  constructor(common: ReadonlyMap<string, Parameter>) {
-    this.common = common;
-    this.described = new Set([...common.values()].map(({ name }) => name));
-  }
-
-  /** What stands below the title of an endpoint, with what it needs at the end of the title. */
+  /** What stands behind the path of an endpoint. */
   itemText(path: string, item: Item): string {
     const notes = [...(item["x-vault-sudo"] ? ["sudo"] : []), ...(item["x-vault-unauthenticated"] ? ["no token"] : [])];
-    const inPath = (item.parameters ?? []).filter(
-      (field) => !this.common.has(line(field)) && !OBVIOUS.test(field.description ?? "") && !isObvious(field),
-    );
     const operations = METHODS.flatMap((method) => {
       const operation = item[method];
       return operation ? [this.shown(method.toUpperCase(), path, operation)] : [];
     });
     const texts = merged(operations).map(({ names, about, fields }) => {
-      const isInline = fields !== "" && !fields.includes("\n") && /^- (The fields|`[^:]*$)/.test(fields);
-      const sentence = about === "" ? "" : ` ${about}`;
-      if (isInline)
-        return `**${names}**${sentence.replace(/\.$/, "")} (${fields.replace(/^- The/, "the").replace(/^- /, "")})`;
-      return `**${names}**${sentence}${fields === "" ? "" : `\n\n${fields}`}`;
+      const sentence = `**${names}**${about === "" ? "" : ` ${about.replace(/\.$/, "")}`}`;
+      return fields === "" ? sentence : `${sentence} (${fields})`;
     });
-    const parts = [...(inPath.length > 0 ? [fieldLines(inPath)] : []), ...texts];
-    return `${notes.length > 0 ? ` (${notes.join(", ")})` : ""}\n\n${parts.join("\n\n")}`;
+    return `${notes.length > 0 ? ` (${notes.join(", ")})` : ""}: ${texts.join(". ")}`;
   }
 
   private shown(method: string, path: string, operation: Operation): Shown {
@@ -186,39 +131,25 @@ class Page {
     return { names, about, subject: isOneThing ? withoutVerb.trim() : null, fields: text };
   }
 
-  /** First the names of common fields, then the others; a long list is written once. */
+  /** The fields of an operation; a long list is written once. */
   private fieldList(operation: string, fields: readonly Parameter[]): string {
-    if (fields.length < LONG) return this.lines(fields);
-    const lines = new Set(fields.map(line));
+    if (fields.length < LONG) return fieldsText(fields);
+    const known = (list: readonly Parameter[]) => new Set(list.map(keyOf));
+    const own = known(fields);
     const pointers = this.longLists.flatMap((earlier) => {
-      const lacking = earlier.fields.filter((field) => !lines.has(line(field)));
+      const lacking = earlier.fields.filter((field) => !own.has(keyOf(field)));
       const shared = earlier.fields.length - lacking.length;
       const isSame = lacking.length === 0 && shared === fields.length;
       if (!isSame && (shared < ALIKE.shared || lacking.length > ALIKE.lacking)) return [];
-      const known = new Set(earlier.fields.map(line));
-      const without = lacking.map(({ name }) => `\`${name}\``).join(", ");
-      const more = this.lines(fields.filter((field) => !known.has(line(field))));
-      const pointer = `- The fields of \`${earlier.operation}\`${without === "" ? "" : ` without ${without}`}`;
-      return [{ text: more === "" ? pointer : `${pointer}\n${more}`, shared: shared - lacking.length }];
+      const before = known(earlier.fields);
+      const without = lacking.length === 0 ? "" : ` without ${lacking.map(({ name }) => `\`${name}\``).join(", ")}`;
+      const more = fieldsText(fields.filter((field) => !before.has(keyOf(field))));
+      const text = `those of \`${earlier.operation}\`${without}${more === "" ? "" : `; ${more}`}`;
+      return [{ text, shared: shared - lacking.length }];
     });
     const [nearest] = pointers.sort((a, b) => b.shared - a.shared);
     this.longLists.push({ operation, fields });
-    return nearest?.text ?? this.lines(fields);
-  }
-
-  private lines(fields: readonly Parameter[]): string {
-    const isBare = (field: Parameter) => this.common.has(line(field)) || line(field) === `- \`${field.name}\``;
-    // A name alone would be taken for the field that the end of the page describes.
-    const isOther = (field: Parameter) =>
-      isObvious(field) && this.described.has(field.name) && !this.common.has(line(field));
-    const names = fields.filter((field) => isBare(field) && !isOther(field)).map(({ name }) => `\`${name}\``);
-    const others = [
-      fieldLines(fields.filter((field) => !isBare(field) && !isOther(field))),
-      ...fields.filter(isOther).map((field) => `${line(field)}: ${field.description ?? ""}`),
-    ]
-      .filter((text) => text !== "")
-      .join("\n");
-    return [...(names.length > 0 ? [`- ${names.join(", ")}`] : []), ...(others === "" ? [] : [others])].join("\n");
+    return nearest?.text ?? fieldsText(fields);
   }
 }
 
@@ -257,33 +188,37 @@ function together(operations: readonly Shown[], text: string): Shown {
   };
 }
 
-/** Whether the description of a field has no word that its name lacks. */
-function isObvious({ name, description = "" }: Parameter): boolean {
-  const inName = new Set(name.toLowerCase().split(/[^a-z]+/));
-  const words =
-    description
-      .toLowerCase()
-      .replaceAll("-", " ")
-      .match(/[a-z]+|[^a-z\s.]/g) ?? [];
-  return words.every((word) => FILLERS.has(word) || inName.has(word) || inName.has(word.replace(/s$/, "")));
+/** The names of fields by their types. */
+function fieldsText(fields: readonly Parameter[]): string {
+  const byKind = Map.groupBy(fields, kindOf);
+  const strings = byKind.get("string") ?? [];
+  const others = [...byKind].filter(([kind]) => kind !== "string").sort(([a], [b]) => rank(a) - rank(b));
+  const texts = others.map(([kind, same]) => `${kind}: ${namesOf(same)}`);
+  return [...(strings.length > 0 ? [namesOf(strings)] : []), ...texts].join("; ");
 }
 
-/** A line for the fields that have one type and one description. */
-function fieldLines(fields: readonly Parameter[]): string {
-  return [...Map.groupBy(fields, meaning)]
-    .map(([text, same]) => `- ${same.map(({ name }) => `\`${name}\``).join(", ")}${text}`)
-    .join("\n");
+/** How a field is listed: by its type, or as one that changes nothing or that has a newer name. */
+function kindOf({ description = "", schema }: Parameter): string {
+  if (INERT.test(description)) return "without effect";
+  if (description === "Refused") return "refused";
+  return schema.deprecated ? "older" : typeText(schema);
 }
 
-function line(field: Parameter): string {
-  return `- \`${field.name}\`${meaning(field)}`;
+function rank(kind: string): number {
+  return ["older", "without effect", "refused"].indexOf(kind);
 }
 
-function meaning(field: Parameter): string {
-  const { description = "", schema } = field;
-  const type = [typeText(schema), ...(schema.deprecated ? ["deprecated"] : [])].join(", ");
-  const shown = type === "string" || INERT.test(description) ? "" : ` (${type})`;
-  return isObvious(field) ? shown : `${shown}: ${description}`;
+function namesOf(fields: readonly Parameter[]): string {
+  return fields
+    .map(({ name, description = "" }) => {
+      const [, values] = VALUES.exec(description) ?? [];
+      return values === undefined ? `\`${name}\`` : `\`${name}\` = ${values}`;
+    })
+    .join(", ");
+}
+
+function keyOf(field: Parameter): string {
+  return `${kindOf(field)} ${namesOf([field])}`;
 }
 
 function bodyFields({ requestBody }: Operation): Parameter[] {

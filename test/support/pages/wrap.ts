@@ -3,7 +3,7 @@ const WIDTH = 120;
 /** Words of a line; a blank within backticks is part of a word. */
 const WORD = /(?:`[^`]*`|[^\s`])+/g;
 /** What would be a mark of Markdown at the beginning of a line. */
-const MARK = /^(?:[-+*>|#]|\d+[.)]$)/;
+const MARK = /^(?:[-+*]$|[>|#]|\d+[.)]$)/;
 
 /** Breaks the lines of a page at blanks; those of an item of a list go on below its text. Headings stay whole. */
 export function wrapped(page: string): string {
