@@ -16,6 +16,8 @@ export interface StoredFigures extends CaseFigures {
 
 const FILE = join(PROJECT, "docs/performance/figures.json");
 const PAGE = join(PROJECT, "docs/performance/figures.md");
+/** The cases whose tables the page has; of the others, which docs/performance.md sums up, it has the targets. */
+const TABLED: readonly string[] = ["operations", "cluster"];
 /** Significant digits of a stored figure. */
 const DIGITS = 4;
 
@@ -46,7 +48,8 @@ export function renderFigures(all: Readonly<Record<string, StoredFigures>>): Rec
     const conditions = conditionsOf(figures);
     const first = firstWith.get(conditions);
     firstWith.set(conditions, first ?? name);
-    const text = renderCase(figures, first === undefined ? conditions : `Measured in the run of *${first}*.`);
+    const shown = TABLED.includes(name) ? figures : { ...figures, tables: [] };
+    const text = renderCase(shown, first === undefined ? conditions : `Measured in the run of *${first}*.`);
     parts[name] = [...(parts[name] === undefined ? [] : [parts[name]]), text].join("\n\n");
   }
   return parts;
