@@ -1,3 +1,4 @@
+import { statfsSync } from "node:fs";
 import { join } from "node:path";
 import type { Ms } from "../../src/base/clock.ts";
 import { helpAsCalled } from "../local/command-line.ts";
@@ -15,6 +16,22 @@ const DAMAGED = /\bSQLITE_(?:CORRUPT\w*|NOTADB)\b/;
 /** Most damaged databases that are named in a line. */
 const MAX_NAMED = 5;
 
+/** With less the next write may fail again. */
+const ENOUGH_BYTES = 1024 * 1024;
+
+function hasSpace(data: string): boolean {
+  const { bavail, bsize } = statfsSync(data);
+  return bavail * bsize >= ENOUGH_BYTES;
+}
+
+/** Time between two looks for space on a full disk. */
+const LOOK_EVERY: Ms = 2_000;
+
+function repeat(work: () => void): () => void {
+  const timer = setInterval(work, LOOK_EVERY).unref();
+  return () => clearInterval(timer);
+}
+
 /** How the faults of a server's disk are found and told. */
 export interface FaultsOptions {
   /** The path of the data. */
@@ -25,6 +42,10 @@ export interface FaultsOptions {
   readonly say: (line: string) => void;
   /** Tells the Worker, for Health: the path and query of its entrypoint for the cron trigger. */
   readonly report: (path: string) => Promise<unknown>;
+  /** True when the disk of the data has space. */
+  readonly hasSpace?: (data: string) => boolean;
+  /** Repeats work from time to time, and returns what ends that. */
+  readonly repeat?: (work: () => void) => () => void;
   readonly find?: (objects: string) => Promise<readonly DamagedDatabase[]>;
   readonly now?: () => Ms;
 }
@@ -39,21 +60,25 @@ export class StorageFaults {
   /** What was reported, by fault. */
   readonly #reported = new Map<RegExp, string>();
   #work: Promise<unknown> = Promise.resolve();
+  /** Ends the look for space while the disk is full. */
+  #stopLooking: (() => void) | null = null;
 
   constructor(options: FaultsOptions) {
-    this.#options = { find: damagedDatabases, now: Date.now, ...options };
+    this.#options = { find: damagedDatabases, hasSpace, repeat, now: Date.now, ...options };
   }
 
   /** Takes a line of workerd. */
   readonly follow = (line: string): void => {
     const { show, now } = this.#options;
     const fault = [FULL, DAMAGED].find((code) => code.test(line));
+    if (fault === FULL) this.#noteFull();
     if (fault && now() - (this.#said.get(fault) ?? Number.NEGATIVE_INFINITY) < SAID_EVERY) return;
     show(line);
     if (!fault) return;
     this.#said.set(fault, now());
     // The checks follow each other, so that none runs twice at the same time.
-    this.#work = this.#work.then(() => (fault === FULL ? this.#sayFull() : this.#sayDamaged()));
+    if (fault === FULL) this.#sayFull();
+    else this.#work = this.#work.then(() => this.#sayDamaged());
   };
 
   /** Reports again what was found before the Worker could be told. */
@@ -66,10 +91,26 @@ export class StorageFaults {
     await this.#work;
   }
 
-  #sayFull(): Promise<unknown> {
+  #sayFull(): void {
     const { data, say } = this.#options;
     say(`the disk of ${data} is full: writes are answered 503 until there is space (${runbook("The disk is full")})`);
-    return this.#report(FULL, "/storage-faults?full");
+  }
+
+  /** Tells the Worker that the disk is full, and when it has space again. */
+  #noteFull(): void {
+    if (this.#stopLooking !== null) return;
+    const { data, say, hasSpace, repeat } = this.#options;
+    const tell = (path: string) => {
+      this.#work = this.#work.then(() => this.#report(FULL, path));
+    };
+    tell("/storage-faults?full=true");
+    this.#stopLooking = repeat(() => {
+      if (!hasSpace(data)) return;
+      this.#stopLooking?.();
+      this.#stopLooking = null;
+      say(`the disk of ${data} has space again`);
+      tell("/storage-faults?full=false");
+    });
   }
 
   async #sayDamaged(): Promise<unknown> {

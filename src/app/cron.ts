@@ -2,7 +2,7 @@ import { WorkerEntrypoint } from "cloudflare:workers";
 import { countLive } from "../api/sys/metrics.ts";
 import { backupRunsOf } from "../backup/bucket/backup-runs.ts";
 import { currentTime } from "../base/clock.ts";
-import { noteStorageFaults } from "../base/storage-faults.ts";
+import { noteDamaged, noteDiskSpace } from "../base/storage-faults.ts";
 import { groveVersion } from "../base/version.ts";
 import type { Env } from "../env.ts";
 import { NO_TRAFFIC } from "../metrics/traffic.ts";
@@ -61,8 +61,9 @@ export class CronTrigger extends WorkerEntrypoint<Env> {
    */
   async #workOf({ pathname, searchParams }: URL): Promise<void> {
     if (pathname === "/storage-faults") {
-      const fullAt = searchParams.has("full") ? currentTime() : null;
-      return noteStorageFaults({ damaged: searchParams.getAll("damaged"), fullAt });
+      const isFull = searchParams.get("full");
+      if (isFull !== null) noteDiskSpace(isFull === "true", currentTime());
+      return noteDamaged(searchParams.getAll("damaged"));
     }
     const node = (searchParams.get("node") ?? "").slice(0, MAX_NODE_NAME);
     if (pathname !== "/up" && pathname !== "/left") return hourly(this.env);

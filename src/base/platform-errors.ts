@@ -1,4 +1,4 @@
-import { currentTime, type Ms, type Seconds } from "./clock.ts";
+import type { Seconds } from "./clock.ts";
 import { type Failure, unavailable } from "./result.ts";
 import { storageFaults } from "./storage-faults.ts";
 
@@ -54,14 +54,10 @@ const FULL_DISK = unavailable(
   "disk_full",
 );
 
-/** How long a full disk explains an error whose cause the runtime keeps to itself. */
-const FULL_MS: Ms = 60_000;
-
 /** The runtime often hides which fault of the disk it was; then what the server has found out is the best answer. */
 function failureOfStorage(message: string): Failure {
-  const { damaged, fullAt } = storageFaults();
-  if (FULL.test(message)) return FULL_DISK;
-  if (RUNTIME.test(message) && fullAt !== null && currentTime() - fullAt < FULL_MS) return FULL_DISK;
+  const { damaged, isFull } = storageFaults();
+  if (FULL.test(message) || (RUNTIME.test(message) && isFull)) return FULL_DISK;
   if (RUNTIME.test(message) && damaged.length > 0) return DAMAGED_DATABASE;
   return unavailable("the storage does not work now; try again", 5);
 }

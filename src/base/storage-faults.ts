@@ -4,18 +4,25 @@ import type { Ms } from "./clock.ts";
 export interface StorageFaults {
   /** Damaged databases, as `CLASS/FILE`: the name of the directory would have the secret id of the installation. */
   readonly damaged: readonly string[];
-  /** When a write last failed because the disk was full; null: not since the start. */
+  /** True from a failed write on until there is space. */
+  readonly isFull: boolean;
+  /** When the disk was last seen full; null: not since the start. */
   readonly fullAt: Ms | null;
 }
 
-let known: StorageFaults = { damaged: [], fullAt: null };
+let known: StorageFaults = { damaged: [], isFull: false, fullAt: null };
 
-/** The faults since the start of this process. A database stays damaged until the server starts on a restored one. */
+/** The faults since the start of this process. */
 export function storageFaults(): StorageFaults {
   return known;
 }
 
-/** Notes what `npm run serve` reports. */
-export function noteStorageFaults({ damaged, fullAt }: StorageFaults): void {
-  known = { damaged: [...new Set([...known.damaged, ...damaged])].sort(), fullAt: fullAt ?? known.fullAt };
+/** Notes damaged databases. They stay damaged until the server starts on restored ones. */
+export function noteDamaged(names: readonly string[]): void {
+  known = { ...known, damaged: [...new Set([...known.damaged, ...names])].sort() };
+}
+
+/** Notes that the disk is full now, or has space again. */
+export function noteDiskSpace(isFull: boolean, now: Ms): void {
+  known = { ...known, isFull, fullAt: isFull || known.isFull ? now : known.fullAt };
 }

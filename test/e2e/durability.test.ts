@@ -203,6 +203,9 @@ describe.skipIf(probe === null)("a disk of its own (needs the right to mount one
     for (const token of kept) expect(await statusOf(server, token)).toBe(200);
     expect((await asRoot(server, "GET", "sys/policies/acl/p")).status).toBe(404);
     rmSync(join(path, "filler"));
+    await expect
+      .poll(doctor, { timeout: 10_000 })
+      .toContainEqual(expect.objectContaining({ name: "disk", state: "attention", link }));
     const made = [await newToken(server), await newToken(server, "create")];
     expect((await asRoot(server, "POST", "auth/token/revoke", { token: kept[0] })).status).toBe(204);
     await server.stop();

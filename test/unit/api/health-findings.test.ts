@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import * as rules from "../../../src/api/sys/health/findings.ts";
+import type { StorageFaults } from "../../../src/base/storage-faults.ts";
 import { NO_TRAFFIC, type Traffic } from "../../../src/metrics/traffic.ts";
 
 const NOW = Date.parse("2026-11-29T12:00:00Z");
@@ -7,7 +8,7 @@ const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
 /** A disk without faults. */
-const WELL = { damaged: [], fullAt: null };
+const WELL: StorageFaults = { damaged: [], isFull: false, fullAt: null };
 
 const slot = (traffic: Partial<Traffic>, at = NOW - HOUR) => ({
   at,
@@ -85,30 +86,30 @@ describe("the rule for keys", () => {
 });
 
 describe("the rule for the disk", () => {
-  const damaged = { damaged: ["TokenTree/0a.sqlite"], fullAt: null };
-  const full = { damaged: [], fullAt: NOW - 60_000 };
+  const damaged = { ...WELL, damaged: ["TokenTree/0a.sqlite"] };
+  const full = { ...WELL, isFull: true, fullAt: NOW - 2 * DAY };
   it.each([
     ["nothing", WELL, "ok", ""],
     ["a damaged database", damaged, "failing", "docs/runbook.md#a-database-is-damaged"],
     ["a full disk", full, "failing", "docs/runbook.md#the-disk-is-full"],
-    ["a disk that was full", { damaged: [], fullAt: NOW - HOUR }, "attention", "docs/runbook.md#the-disk-is-full"],
-    ["a disk that was full two days ago", { damaged: [], fullAt: NOW - 2 * DAY }, "ok", ""],
+    ["a disk that was full", { ...WELL, fullAt: NOW - HOUR }, "attention", "docs/runbook.md#the-disk-is-full"],
+    ["a disk that was full two days ago", { ...WELL, fullAt: NOW - 2 * DAY }, "ok", ""],
   ])("of %s", (_, disk, state, link) => {
     expect(rules.judgeDisk(disk, NOW)).toMatchObject({ state, link });
   });
 
   it("names the damaged file, and both faults", () => {
-    expect(rules.judgeDisk({ ...damaged, ...{ fullAt: NOW } }, NOW).seen).toBe(
+    expect(rules.judgeDisk({ ...damaged, isFull: true }, NOW).seen).toBe(
       "the disk is full: writes fail; damaged below objects/: TokenTree/0a.sqlite",
     );
   });
 
   it.each([
-    ["no answer", (disk: typeof WELL) => rules.judgeObjects(["tidy"], disk, NOW)],
-    ["503s", (disk: typeof WELL) => rules.judgeFaults([slot({ unavailable: 1 })], disk, NOW)],
-    ["facts that can't be read", (disk: typeof WELL) => rules.unreadFinding(disk, NOW)],
+    ["no answer", (disk: StorageFaults) => rules.judgeObjects(["tidy"], disk)],
+    ["503s", (disk: StorageFaults) => rules.judgeFaults([slot({ unavailable: 1 })], disk)],
+    ["facts that can't be read", (disk: StorageFaults) => rules.unreadFinding(disk)],
   ])("is the cause of %s, and leads to its own section", (_, judge) => {
-    const links = [WELL, damaged, full].map((disk) => judge(disk as typeof WELL).link);
+    const links = [WELL, damaged, full].map((disk) => judge(disk).link);
     expect(links).toEqual([
       "docs/runbook.md#an-object-is-overloaded",
       "docs/runbook.md#a-database-is-damaged",
@@ -124,12 +125,12 @@ describe("the rules for a day", () => {
     ["a 503", [slot({ requests: 9, unavailable: 1 })], "attention"],
     ["a 500", [slot({ requests: 9, unavailable: 1 }), slot({ faults: 1 })], "failing"],
   ])("of faults: %s", (_, day, state) => {
-    expect(rules.judgeFaults(day, WELL, NOW).state).toBe(state);
+    expect(rules.judgeFaults(day, WELL).state).toBe(state);
   });
 
   it("says when the last 500 was", () => {
     const day = [slot({ faults: 2 }, NOW - 2 * HOUR), slot({ faults: 1, requests: 7 }, NOW - HOUR), slot({}, NOW)];
-    expect(rules.judgeFaults(day, WELL, NOW).seen).toBe(
+    expect(rules.judgeFaults(day, WELL).seen).toBe(
       "3 answers 500 and 0 answers 503 of about 7 in a day, the last 500 after 11:00 UTC",
     );
   });
@@ -224,13 +225,8 @@ describe("the other rules", () => {
     expect(partly.map(({ state }) => state)).toEqual(["unknown", "attention", "failing"]);
     expect(partly[0]?.seen).toContain("900 of the tokens that ended lately were looked at; more ended");
     expect(partly[1]?.seen).toMatch(/^at least 2 of tokens that ended/);
-    expect([rules.judgeObjects([], WELL, NOW).state, rules.judgeObjects(["tidy"], WELL, NOW).state]).toEqual([
-      "ok",
-      "failing",
-    ]);
+    expect([rules.judgeObjects([], WELL).state, rules.judgeObjects(["tidy"], WELL).state]).toEqual(["ok", "failing"]);
     const all = Array.from({ length: 16 }, (_, at) => `shard ${at}`);
-    expect(rules.judgeObjects(all, WELL, NOW).seen).toBe(
-      "no answer from shard 0, shard 1, shard 2, shard 3 and 12 others",
-    );
+    expect(rules.judgeObjects(all, WELL).seen).toBe("no answer from shard 0, shard 1, shard 2, shard 3 and 12 others");
   });
 });

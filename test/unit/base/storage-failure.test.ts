@@ -18,14 +18,14 @@ it("names the fault that the server has found behind an error that the runtime k
   vi.resetModules();
   onTestFinished(() => void vi.resetModules());
   const { failureOfPlatform } = await import("../../../src/base/platform-errors.ts");
-  const { noteStorageFaults } = await import("../../../src/base/storage-faults.ts");
+  const { noteDamaged, noteDiskSpace } = await import("../../../src/base/storage-faults.ts");
   const hidden = () => failureOfPlatform(new Error("internal error; reference = mpv6f2udc8gd4egd0jbqt0as"));
   expect(hidden()).toEqual({ code: "unavailable", message: expect.stringContaining("storage"), retryAfterSeconds: 5 });
-  noteStorageFaults({ damaged: ["TokenTree/0a.sqlite"], fullAt: null });
+  noteDamaged(["TokenTree/0a.sqlite"]);
   expect(hidden()).toMatchObject({ fault: "database_damaged", retryAfterSeconds: 60 });
-  noteStorageFaults({ damaged: [], fullAt: Date.now() });
+  noteDiskSpace(true, 1);
   expect(hidden()).toMatchObject({ fault: "disk_full" });
-  noteStorageFaults({ damaged: [], fullAt: Date.now() - 60_000 });
+  noteDiskSpace(false, 2);
   expect(hidden()).toMatchObject({ fault: "database_damaged" });
 });
 

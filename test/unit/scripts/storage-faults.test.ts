@@ -13,12 +13,21 @@ it("says once a minute what workerd's lines about the disk mean, names damaged f
   const said: string[] = [];
   const reported: string[] = [];
   let now = 0;
+  let hasSpace = false;
+  let look = () => {};
   const faults = new StorageFaults({
     data: "/data",
     show: (line) => void said.push(line),
     say: (line) => void said.push(`serve: ${line}`),
     report: async (path) => void reported.push(path),
     find: async (objects) => [{ file: `${objects}/TokenTree-secret/0a.sqlite`, problem: "malformed" }],
+    hasSpace: () => hasSpace,
+    repeat: (work) => {
+      look = work;
+      return () => {
+        look = () => {};
+      };
+    },
     now: () => now,
   });
   for (const line of ["another line", FULL, FULL, MALFORMED, FULL, "another line"]) {
@@ -31,7 +40,7 @@ it("says once a minute what workerd's lines about the disk mean, names damaged f
   );
   expect(said).toEqual(["another line", FULL, full, MALFORMED, damaged, "another line"]);
   // The Worker may show it to others, who must not learn the id of the installation.
-  const reports = ["/storage-faults?full", "/storage-faults?damaged=TokenTree%2F0a.sqlite"];
+  const reports = ["/storage-faults?full=true", "/storage-faults?damaged=TokenTree%2F0a.sqlite"];
   expect(reported).toEqual(reports);
   faults.reportAgain();
   await faults.settled();
@@ -41,6 +50,18 @@ it("says once a minute what workerd's lines about the disk mean, names damaged f
   faults.follow(FULL);
   await faults.settled();
   expect(said).toEqual([FULL, full]);
+  look();
+  hasSpace = true;
+  look();
+  look();
+  await faults.settled();
+  expect(said.slice(2)).toEqual(["serve: the disk of /data has space again"]);
+  expect(reported.slice(4)).toEqual(["/storage-faults?full=false"]);
+  // Another full disk within a minute is reported, and not explained again.
+  faults.follow(FULL);
+  await faults.settled();
+  expect(said).toHaveLength(3);
+  expect(reported.at(-1)).toBe("/storage-faults?full=true");
 });
 
 it("says that a database is damaged also where a check of all does not find it", async () => {

@@ -80,16 +80,8 @@ const CHECKS: readonly Check[] = [
     ({ context: { env, now } }) =>
       env.ONE_PROCESS === "true" || env.CLUSTER === "true" ? judgeDisk(storageFaults(), now) : null,
   ],
-  [
-    "objects",
-    "Objects",
-    async ({ context: { env, now } }) => judgeObjects(await failingObjects(env), storageFaults(), now),
-  ],
-  [
-    "faults",
-    "Faults of the last day",
-    async ({ history, context: { now } }) => judgeFaults((await history()).slots, storageFaults(), now),
-  ],
+  ["objects", "Objects", async ({ context: { env } }) => judgeObjects(await failingObjects(env), storageFaults())],
+  ["faults", "Faults of the last day", async ({ history }) => judgeFaults((await history()).slots, storageFaults())],
   [
     "cluster",
     "Nodes of the cluster",
@@ -186,7 +178,7 @@ export async function checkAll(context: Omit<CheckContext, "now">): Promise<Chec
         return finding && { name, title, ...finding };
       } catch (error) {
         console.error(JSON.stringify({ type: "doctor", check: name, error: String(error) }));
-        return { name, title, ...unreadFinding(storageFaults(), currentTime()) };
+        return { name, title, ...unreadFinding(storageFaults()) };
       }
     }),
   );

@@ -37,10 +37,10 @@ const unknown = other("unknown");
 /** Objects that a finding names: where the disk is full, none answers. */
 const NAMED_OBJECTS = 4;
 
-export function judgeObjects(silent: readonly string[], disk: StorageFaults, now: Ms): Finding {
+export function judgeObjects(silent: readonly string[], disk: StorageFaults): Finding {
   if (silent.length === 0) return good("all answer");
   const seen = `no answer from ${named(silent)}`;
-  const cause = causeOf(disk, now);
+  const cause = causeOf(disk);
   if (cause !== null) return failing(seen, cause.advice, cause.link);
   return failing(seen, "Wait a minute and check again; then look for their errors in the log.", OVERLOADED);
 }
@@ -52,14 +52,13 @@ function named(names: readonly string[]): string {
 
 const OVERLOADED = "docs/runbook.md#an-object-is-overloaded";
 
-/** A disk counts as full for this long after a write has failed. */
-const FULL_MS = 300_000;
-
-const isFull = ({ fullAt }: StorageFaults, now: Ms): boolean => fullAt !== null && now - fullAt < FULL_MS;
-
 /** The fault of the disk because of which objects do not answer; null: none is known. */
-function causeOf(disk: StorageFaults, now: Ms): { readonly advice: string; readonly link: string } | null {
-  if (isFull(disk, now)) return { advice: "The disk is full: make space.", link: "docs/runbook.md#the-disk-is-full" };
+function causeOf(disk: StorageFaults): { readonly advice: string; readonly link: string } | null {
+  if (disk.isFull)
+    return {
+      advice: "The disk is full: make space. A restart is not needed.",
+      link: "docs/runbook.md#the-disk-is-full",
+    };
   if (disk.damaged.length === 0) return null;
   return {
     advice: "A database is damaged: stop the server and bring a backup of the whole directory back.",
@@ -70,8 +69,8 @@ function causeOf(disk: StorageFaults, now: Ms): { readonly advice: string; reado
 /** Judges what the server has seen of its disk since its start. */
 export function judgeDisk(disk: StorageFaults, now: Ms): Finding {
   const damaged = disk.damaged.length > 0 ? `damaged below objects/: ${named(disk.damaged)}` : "";
-  const full = isFull(disk, now) ? "the disk is full: writes fail" : "";
-  const cause = causeOf(disk, now);
+  const full = disk.isFull ? "the disk is full: writes fail" : "";
+  const cause = causeOf(disk);
   if (cause !== null)
     return failing([full, damaged].filter((part) => part !== "").join("; "), cause.advice, cause.link);
   if (disk.fullAt !== null && now - disk.fullAt < DAY_MS) {
@@ -82,8 +81,8 @@ export function judgeDisk(disk: StorageFaults, now: Ms): Finding {
 }
 
 /** The finding of a check whose facts could not be read. */
-export function unreadFinding(disk: StorageFaults, now: Ms): Finding {
-  const cause = causeOf(disk, now);
+export function unreadFinding(disk: StorageFaults): Finding {
+  const cause = causeOf(disk);
   const seen = "it could not be read: an object did not answer";
   if (cause !== null) return unknown(seen, cause.advice, cause.link);
   return unknown(seen, "Check again in a minute; the log has the error.", OVERLOADED);
@@ -218,7 +217,7 @@ export function judgeIssuer(rotation: Ms | null, now: Ms): Finding {
 const requestsOf = (day: readonly HistorySlot[], what: "requests" | "faults" | "unavailable" | "limited") =>
   day.reduce((sum, { traffic }) => sum + traffic[what], 0);
 
-export function judgeFaults(day: readonly HistorySlot[], disk: StorageFaults, now: Ms): Finding {
+export function judgeFaults(day: readonly HistorySlot[], disk: StorageFaults): Finding {
   const [requests, faults, unavailable] = [
     requestsOf(day, "requests"),
     requestsOf(day, "faults"),
@@ -231,7 +230,7 @@ export function judgeFaults(day: readonly HistorySlot[], disk: StorageFaults, no
     return failing(`${seen}, the last 500 after ${at} UTC`, FAULT_ADVICE, "docs/runbook.md#requests-end-in-500");
   }
   if (unavailable > 0) {
-    const cause = causeOf(disk, now);
+    const cause = causeOf(disk);
     if (cause !== null) return attention(seen, cause.advice, cause.link);
     return attention(seen, "See which objects were busy, and when.", OVERLOADED);
   }
