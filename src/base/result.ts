@@ -17,7 +17,7 @@ export function err<E>(error: E): { readonly ok: false; readonly error: E } {
 }
 
 /** What only the operator can mend, for programs: it is sent as the header `X-Grove-Fault` of the 503. */
-export type Fault = "disk_full" | "database_damaged" | "installation_lost";
+export type Fault = "sealed" | "disk_full" | "database_damaged" | "installation_lost";
 
 /**
  * Every expected failure of Grove, in one union. Handlers, rules and objects return these as values;

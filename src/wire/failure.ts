@@ -79,6 +79,7 @@ export function toWire(failure: Failure): WireFailure {
 }
 
 function faultOf(failure: Failure): Fault | undefined {
+  if (failure.code === "sealed") return "sealed";
   if (failure.code === "uninitialized" && failure.lost) return "installation_lost";
   return failure.code === "unavailable" ? failure.fault : undefined;
 }

@@ -90,14 +90,19 @@ async function checkServer(client: GroveClient): Promise<Check> {
       ? judgeFailure(name, title, refused.error)
       : failing(name, title, "not initialised", NOT_INITIALISED, "docs/self-hosting.md");
   }
-  const lost = "docs/runbook.md#seal-key-lost-or-wrong";
-  return sealed
-    ? failing(name, title, "sealed", "The seal key is missing or another one.", lost)
-    : fine(name, title, `Grove ${version}, ready`);
+  if (!sealed) return fine(name, title, `Grove ${version}, ready`);
+  // Only a refusal says what is wrong with the seal key.
+  const refused = await client.call("GET", "sys/auth");
+  const message = refused.ok || refused.error.fault !== "sealed" ? "sealed" : refused.error.message;
+  return judgeFailure(name, title, { status: 503, message, fault: "sealed" });
 }
 
 /** What the operator does about a fault that the server names, and where it is described. */
 const FAULTS: Readonly<Record<string, readonly [advice: string, link: string]>> = {
+  sealed: [
+    "Start the server with the right GROVE_SEAL_KEY; without any copy of it the tokens are lost.",
+    "docs/runbook.md#seal-key-lost-or-wrong",
+  ],
   disk_full: ["Make space; it then works without a restart.", "docs/runbook.md#the-disk-is-full"],
   database_damaged: [
     "Read which in the server's output, stop the server, and bring a backup of the whole directory back.",
@@ -128,6 +133,8 @@ async function checkRest(client: GroveClient, terminal: Session["terminal"]): Pr
   // A fault of the server would be reported by each further check.
   if (!answered.ok && answered.error.fault !== undefined)
     return [address, judgeFailure(UNSEEN, UNSEEN_TITLE, answered.error)];
+  // What a refused token may do is no question.
+  if (token.link === NO_ROOT) return [address, token];
   const own = [address, token, await checkList(client)];
   return [...own, ...(answered.ok ? answered.value.checks : [unanswered(answered.error)])];
 }
@@ -142,6 +149,9 @@ export function checkAddress({ url }: Pick<GroveClient, "url">): Check {
   return failing(name, title, `${url.origin} has no TLS`, advice, "docs/self-hosting.md");
 }
 
+const NO_OTHER = "When nobody has a token, grove generate-root makes a root token.";
+const NO_ROOT = "docs/runbook.md#there-is-no-root-token";
+
 const SELF = z.object({
   policies: z.array(z.string()),
   expire_time: z.string().nullish(),
@@ -149,15 +159,15 @@ const SELF = z.object({
 
 async function checkToken(client: GroveClient): Promise<Check> {
   const [name, title] = ["token", "This token"];
-  if (client.isAnonymous) return failing(name, title, "VAULT_TOKEN is not set", "Set it to a token of this server.");
+  if (client.isAnonymous) return failing(name, title, "VAULT_TOKEN is not set", `Log in. ${NO_OTHER}`, NO_ROOT);
   const self = await client.get("auth/token/lookup-self", SELF);
   if (!self.ok && self.error.status === 403)
     return failing(
       name,
       title,
       `VAULT_TOKEN is refused: ${self.error.message}`,
-      "Log in again; grove find says what the token is. Without another: grove generate-root.",
-      "docs/runbook.md#the-answer-of-sysinit-is-lost",
+      `Log in again; grove find says what this one is. ${NO_OTHER}`,
+      NO_ROOT,
     );
   if (!self.ok) return judgeFailure(name, title, self.error);
   const { policies, expire_time: end } = self.value;

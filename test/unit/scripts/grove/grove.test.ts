@@ -646,6 +646,22 @@ describe("grove doctor", () => {
     expect(out.at(-1)).toContain(`(${link})`);
   });
 
+  it("says what is wrong with the seal key, as a refusal has it", async () => {
+    replies["GET /v1/sys/health"] = health({ sealed: true });
+    const headers = { "X-Grove-Fault": "sealed" };
+    replies["GET /v1/sys/auth"] = { status: 503, headers, body: { errors: ["GROVE_SEAL_KEY is another one"] } };
+    expect(await grove("doctor")).toBe(1);
+    expect(out[1]).toMatch(/^failing {2}Server {2}GROVE_SEAL_KEY is another one$/);
+    expect(out.at(-1)).toContain("docs/runbook.md#seal-key-lost-or-wrong");
+  });
+
+  it("asks nothing more with a token that is refused, and says how to get another", async () => {
+    replies["GET /v1/auth/token/lookup-self"] = { status: 403, body: { errors: ["permission denied"] } };
+    expect(await grove("doctor --json")).toBe(1);
+    expect(statesOf(out[0])).toEqual({ server: "ok", address: "ok", token: "failing" });
+    expect(out[0]).toContain("grove generate-root");
+  });
+
   it("says that a token is refused only when it is", async () => {
     replies["GET /v1/auth/token/lookup-self"] = {
       status: 503,
@@ -656,7 +672,7 @@ describe("grove doctor", () => {
     expect(out.join("\n")).toMatch(/^failing {4}This token {4}damaged$/m);
     replies["GET /v1/auth/token/lookup-self"] = { status: 403, body: { errors: ["permission denied"] } };
     await grove("doctor");
-    expect(out.join("\n")).toMatch(/^failing {4}This token {4}VAULT_TOKEN is refused: permission denied$/m);
+    expect(out.join("\n")).toMatch(/^failing {2}This token {2}VAULT_TOKEN is refused: permission denied$/m);
   });
 
   it("finds an address without TLS that is not of this machine", () => {
