@@ -15,6 +15,9 @@ export class SingleFlight<T> {
   readonly #maxReadMs: Ms;
   #last: Shared<T> | null = null;
   #readingSince = Number.NEGATIVE_INFINITY;
+  /** Number of reads so far, and which of them gave the last answer. */
+  #reads = 0;
+  #lastNumber = 0;
 
   /**
    * @param maxReadMs after this time another request reads: the runtime may have ended the first one with its client.
@@ -35,11 +38,17 @@ export class SingleFlight<T> {
     const isBeingRead = isWithin(this.#readingSince, this.#maxReadMs, now);
     if (this.#last && (isBeingRead || isWithin(this.#last.readAt, this.#maxAgeMs, now))) return this.#last;
     this.#readingSince = now;
+    const number = ++this.#reads;
     try {
-      this.#last = { value: await read(), readAt: now };
-      return this.#last;
+      const answer = { value: await read(), readAt: now };
+      // A read that took longer than `maxReadMs` does not replace what a later one has read.
+      if (number > this.#lastNumber) {
+        this.#last = answer;
+        this.#lastNumber = number;
+      }
+      return answer;
     } finally {
-      this.#readingSince = Number.NEGATIVE_INFINITY;
+      if (number === this.#reads) this.#readingSince = Number.NEGATIVE_INFINITY;
     }
   }
 }

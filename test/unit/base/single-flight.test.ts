@@ -44,6 +44,34 @@ it("answers others with the previous answer while one request reads, and lets an
   expect((await third).value).toBe("c");
 });
 
+it("keeps the answer of a later read when an earlier one ends after it", async () => {
+  const { reading, reads, load } = setUp();
+  const slow = load();
+  vi.setSystemTime(60);
+  const later = load();
+  reads[1]?.answer("new");
+  await later;
+  reads[0]?.answer("old");
+  expect(await slow).toEqual({ value: "old", readAt: 0 });
+  expect(reading.last).toEqual({ value: "new", readAt: 60 });
+});
+
+it("waits for a read that began when an earlier one took too long", async () => {
+  const { reads, load } = setUp();
+  const first = load();
+  reads[0]?.answer("a");
+  await first;
+  vi.setSystemTime(190);
+  const slow = load();
+  vi.setSystemTime(250);
+  void load();
+  reads[1]?.answer("b");
+  await slow;
+  vi.setSystemTime(295);
+  expect((await load()).value).toBe("b");
+  expect(reads).toHaveLength(3);
+});
+
 it("reads again after a read that failed", async () => {
   const { reads, load } = setUp();
   const failed = load();
