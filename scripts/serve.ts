@@ -7,7 +7,7 @@ import type { Child } from "./local/child.ts";
 import { helpAsCalled, runCommand } from "./local/command-line.ts";
 import { CRON_MS, hourOf, startCron } from "./local/cron.ts";
 import { DataDirectory } from "./local/data-directory.ts";
-import { noteServing, restoreWarning } from "./local/last-served.ts";
+import { noteServing, oldData, restoreWarning } from "./local/last-served.ts";
 import { addressText, listenFailure, portProblem } from "./local/listen-address.ts";
 import { type Running, runServer } from "./local/run-server.ts";
 import { sourceCommit, sourceVersion } from "./local/source-version.ts";
@@ -204,8 +204,12 @@ async function start(command: ServeCommand, commit: string, asked: Promise<void>
 
 /** Parts of a server with local data only: a warning about restored data, and backups while it runs. */
 function serveAlone(worker: Child, data: DataDirectory) {
-  const warning = restoreWarning(data, Date.now());
-  if (warning !== undefined) say(helpAsCalled(warning));
+  const old = oldData(data, Date.now());
+  if (old !== undefined) {
+    say(helpAsCalled(restoreWarning(old)));
+    const query = new URLSearchParams({ last_served: old.at, copy: String(old.isCopy) });
+    void succeeds({ kind: "socket", path: data.file(CRON_SOCKET) }, `/storage-faults?${query}`, CRON_MS);
+  }
   return { stopNoting: noteServing(data), pauses: new Pauses(worker, data.file(PAUSE_SOCKET)) };
 }
 

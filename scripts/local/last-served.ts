@@ -17,17 +17,29 @@ interface LastServed {
   readonly inode: number;
 }
 
+/** Data that may be a restored backup. */
+export interface OldData {
+  /** True for a copy, false for data that were not in use for a while. */
+  readonly isCopy: boolean;
+  /** When they were last served, or copied (RFC 3339). */
+  readonly at: string;
+}
+
 /**
- * A warning for the operator that the data may be a restored backup; undefined without a sign of it. A restore brings back tokens that
- * were revoked after the backup, which the data alone can't show. `now` in ms.
+ * Whether the data may be a restored backup; undefined without a sign of it. A restore brings back tokens that were revoked after the
+ * backup, which the data alone can't show. `now` in ms.
  */
-export function restoreWarning(data: DataDirectory, now: number): string | undefined {
+export function oldData(data: DataDirectory, now: number): OldData | undefined {
   const last = read(data);
   if (last === undefined) return undefined;
   const copied = last.inode !== inodeOf(data);
   if (!copied && now - Date.parse(last.at) < LONG_MS) return undefined;
-  const what = copied ? "these data are a copy" : "these data were not in use for a while";
-  const at = [last.at, copiedAt(data) ?? ""].sort().at(-1);
+  return { isCopy: copied, at: [last.at, copiedAt(data) ?? ""].sort().at(-1) ?? last.at };
+}
+
+/** The warning for the operator about old data. */
+export function restoreWarning({ isCopy, at }: OldData): string {
+  const what = isCopy ? "these data are a copy" : "these data were not in use for a while";
   return `${what}: last served at ${at}. If that is a backup, what was revoked since is good again (docs/operations.md, Restore)`;
 }
 

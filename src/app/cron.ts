@@ -1,8 +1,8 @@
 import { WorkerEntrypoint } from "cloudflare:workers";
 import { countLive } from "../api/sys/metrics.ts";
 import { backupRunsOf } from "../backup/bucket/backup-runs.ts";
-import { currentTime } from "../base/clock.ts";
-import { noteDamaged, noteDiskSpace } from "../base/storage-faults.ts";
+import { currentTime, parseRfc3339 } from "../base/clock.ts";
+import { noteDamaged, noteDiskSpace, noteOldData } from "../base/storage-faults.ts";
 import { groveVersion } from "../base/version.ts";
 import type { Env } from "../env.ts";
 import { NO_TRAFFIC } from "../metrics/traffic.ts";
@@ -56,13 +56,15 @@ export class CronTrigger extends WorkerEntrypoint<Env> {
   }
 
   /**
-   * A cluster node calls `/up` once a minute, and `/left` when it stops. A server that sees a fault of its disk calls
-   * `/storage-faults`. Any other path runs the hourly work.
+   * A cluster node calls `/up` once a minute, and `/left` when it stops. A server that sees a fault of its disk, or old
+   * data, calls `/storage-faults`. Any other path runs the hourly work.
    */
   async #workOf({ pathname, searchParams }: URL): Promise<void> {
     if (pathname === "/storage-faults") {
       const isFull = searchParams.get("full");
       if (isFull !== null) noteDiskSpace(isFull === "true", currentTime());
+      const servedAt = parseRfc3339(searchParams.get("last_served") ?? "");
+      if (servedAt !== null) noteOldData({ servedAt, isCopy: searchParams.get("copy") === "true" });
       return noteDamaged(searchParams.getAll("damaged"));
     }
     const node = (searchParams.get("node") ?? "").slice(0, MAX_NODE_NAME);

@@ -103,6 +103,11 @@ describe("a copy of the data directory", () => {
   it("starts as a server with the tokens at the time of the copy, and warns of it", async () => {
     expect([await statusOf(restored, kept), await statusOf(restored, later)]).toEqual([200, 403]);
     expect(restored.output()).toMatch(/these data are a copy.*what was revoked since is good again/);
+    const storage = async () => {
+      const { checks } = (await asRoot(restored, "GET", "sys/doctor")).body.data as { checks: { name: string }[] };
+      return checks.find(({ name }) => name === "storage");
+    };
+    await expect.poll(storage).toMatchObject({ state: "attention", seen: expect.stringContaining("are a copy") });
   });
 
   it("brings back what was revoked since, until everything that was issued is revoked", async () => {

@@ -157,6 +157,6 @@ function showLeases(
   for (const failure of failures) terminal.out(failingLine(failure));
   if (failing > 0) {
     terminal.out(`  sends them again: ${asCalled(`contain --job ${job} --retry-leases`)}`);
-    terminal.out(`  (${helpAsCalled("docs/leases.md")})`);
+    terminal.out(`  (${helpAsCalled("docs/runbook.md, Leases are not revoked")})`);
   }
 }

@@ -8,7 +8,7 @@ const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
 /** A disk without faults. */
-const WELL: StorageFaults = { damaged: [], isFull: false, fullAt: null };
+const WELL: StorageFaults = { damaged: [], isFull: false, fullAt: null, oldData: null };
 
 const slot = (traffic: Partial<Traffic>, at = NOW - HOUR) => ({
   at,
@@ -178,12 +178,22 @@ describe("the other rules", () => {
     [{ revived: 0, since: NOW, system: [{ at: NOW - HOUR, from: null, to: 3 }] }, "failing"],
     [{ revived: 0, since: NOW, system: [{ at: NOW - 200 * HOUR, from: 7, to: 3 }] }, "attention"],
   ])("are about storage that was put back: %j", (facts, state) => {
-    expect(rules.judgeStorage(facts, NOW).state).toBe(state);
+    expect(rules.judgeStorage({ old: null, ...facts }, NOW).state).toBe(state);
+  });
+
+  it.each([
+    [true, "the data are a copy, last served 3 h ago"],
+    [false, "the data were not in use for a while, last served 3 h ago"],
+  ])("are about data that may be a restored backup: a copy %s", (isCopy, seen) => {
+    const facts = { revived: 0, since: NOW, system: [], old: { isCopy, servedAt: NOW - 3 * HOUR } };
+    const finding = rules.judgeStorage(facts, NOW);
+    expect(finding).toMatchObject({ state: "attention", link: "docs/runbook.md#restore" });
+    expect(finding.seen).toContain(seen);
   });
 
   it("name both what was put back of trees and of the System object", () => {
     const system = [{ at: Date.UTC(2026, 0, 2, 3, 4), from: 7, to: 3 }];
-    const { seen } = rules.judgeStorage({ revived: 1, since: NOW, system }, NOW);
+    const { seen } = rules.judgeStorage({ revived: 1, since: NOW, system, old: null }, NOW);
     expect(seen).toContain("1 tokens that had ended are alive again");
     expect(seen).toContain("at 2026-01-02T03:04Z the System object was found put back");
   });

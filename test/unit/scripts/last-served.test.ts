@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeEach, expect, it, onTestFinished, vi } from "vitest";
 import { DataDirectory } from "../../../scripts/local/data-directory.ts";
-import { noteServing, restoreWarning } from "../../../scripts/local/last-served.ts";
+import { noteServing, oldData, restoreWarning } from "../../../scripts/local/last-served.ts";
 
 const HOUR_MS = 3_600_000;
 const STOPPED = Date.UTC(2026, 10, 1);
@@ -20,7 +20,8 @@ function warningOn(directory: string, now: number): string | undefined {
   const data = DataDirectory.open(directory);
   if (!data.ok) throw new Error(data.error);
   try {
-    return restoreWarning(data.value, now);
+    const old = oldData(data.value, now);
+    return old && restoreWarning(old);
   } finally {
     data.value.close();
   }

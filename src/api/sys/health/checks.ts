@@ -127,7 +127,8 @@ const CHECKS: readonly Check[] = [
     async ({ tidy, context: { env, now } }) => {
       const { revived, since } = (await tidy()).shards;
       // A Tidy object that runs 1.0.0-rc.1 does not report `revived`.
-      return judgeStorage({ revived: revived ?? 0, since, system: await tidyOf(env).systemPutBack() }, now);
+      const system = await tidyOf(env).systemPutBack();
+      return judgeStorage({ revived: revived ?? 0, since, system, old: storageFaults().oldData }, now);
     },
   ],
   [

@@ -1,5 +1,5 @@
 import type { Ms, Seconds } from "../../../base/clock.ts";
-import type { StorageFaults } from "../../../base/storage-faults.ts";
+import type { OldData, StorageFaults } from "../../../base/storage-faults.ts";
 import { MAX_KEY_TERMS } from "../../../system/key-rotation.ts";
 import type { HistorySlot, SeenNode } from "../../../tidy/metrics-history.ts";
 import type { PutBack } from "../../../tidy/system-rollback.ts";
@@ -309,13 +309,15 @@ interface StorageFacts {
   readonly since: Ms | null;
   /** When the System object was found in an earlier state, the oldest first. */
   readonly system: readonly PutBack[];
+  /** Data that may be a restored backup, on which the server has started. */
+  readonly old: OldData | null;
 }
 
 /** A finding about the System object is urgent for this long: what it shows is over, and may have been on purpose. */
 const URGENT_MS = 7 * DAY_MS;
 
 /** Judges whether objects were put back to an earlier state, as far as other objects know their later state. */
-export function judgeStorage({ revived, since, system }: StorageFacts, now: Ms): Finding {
+export function judgeStorage({ revived, since, system, old }: StorageFacts, now: Ms): Finding {
   const link = "docs/runbook.md#storage-was-put-back";
   const last = system.at(-1);
   if (revived > 0) {
@@ -326,6 +328,14 @@ export function judgeStorage({ revived, since, system }: StorageFacts, now: Ms):
   if (last) {
     const judge = now - last.at < URGENT_MS ? failing : attention;
     return judge(systemSeen(last), "Unless that was on purpose: find out who did it, and what changed since.", link);
+  }
+  if (old) {
+    const what = old.isCopy ? "are a copy" : "were not in use for a while";
+    return attention(
+      `the data ${what}, last served ${spanText(now - old.servedAt)} ago: if that is a backup, what was revoked since is good again`,
+      "After a restore, revoke what was issued before it, if that was not done yet.",
+      "docs/runbook.md#restore",
+    );
   }
   if (since === null) return unknown("the lists were not compared yet", "It happens once an hour.", "docs/storage.md");
   return good("nothing is known to have been put back");
