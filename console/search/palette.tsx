@@ -13,6 +13,8 @@ function Palette({ onClose }: { readonly onClose: () => void }) {
   const [typed, setTyped] = useState("");
   const [isPasted, setIsPasted] = useState(false);
   const [chosen, setChosen] = useState(0);
+  /** True after Enter, until the answer for the typed text is there. */
+  const [waits, setWaits] = useState(false);
   const id = useId();
   const text = idIn(tokenIn(typed.trim()));
   const { found, note, busy } = useSearch(text, isPasted);
@@ -34,6 +36,11 @@ function Palette({ onClose }: { readonly onClose: () => void }) {
     document.getElementById("main")?.focus();
     window.scrollTo(0, 0);
   };
+  useEffect(() => {
+    if (!waits || busy) return;
+    setWaits(false);
+    open(results[at]);
+  }, [waits, busy]);
   const onKey = (event: KeyboardEvent): void => {
     const step = STEPS[event.key];
     if (step !== undefined && results.length > 0) {
@@ -41,7 +48,9 @@ function Palette({ onClose }: { readonly onClose: () => void }) {
       setChosen((at + step + results.length) % results.length);
     } else if (event.key === "Enter") {
       event.preventDefault();
-      open(results[at]);
+      // Until the answer is there, the list is that of an earlier text.
+      if (busy) setWaits(true);
+      else open(results[at]);
     } else if (event.key === "Escape") {
       // By default, Escape would only clear the field.
       event.preventDefault();
@@ -79,6 +88,7 @@ function Palette({ onClose }: { readonly onClose: () => void }) {
             if (event.inputType !== "insertFromPaste") setIsPasted(false);
             setTyped(event.currentTarget.value);
             setChosen(0);
+            setWaits(false);
           }}
           onKeyDown={onKey}
         />
