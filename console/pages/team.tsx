@@ -1,11 +1,12 @@
 import { useState } from "preact/hooks";
+import { Timeline } from "../audit/timeline.tsx";
 import { href } from "../href.ts";
 import { needsOf } from "../needed-capabilities.ts";
 import { DeleteButton } from "../records/confirm.tsx";
 import { secondsOf } from "../records/field.ts";
 import { RecordForm } from "../records/record-form.tsx";
 import { go } from "../router.ts";
-import { useSession } from "../session.ts";
+import { ASKED_PATHS, mayDo, useSession } from "../session.ts";
 import {
   listResources,
   type Organization,
@@ -34,7 +35,8 @@ interface TeamPageProps {
 
 /** One team: its settings and its tokens. */
 export function TeamPage({ organization, id, marked }: TeamPageProps) {
-  const { api } = useSession();
+  const session = useSession();
+  const { api } = session;
   const team = useLoad(id, () => readResource<Team>(api, teamsPath("teams", id)));
   const value = team.value;
   return (
@@ -62,6 +64,13 @@ export function TeamPage({ organization, id, marked }: TeamPageProps) {
       {value && (
         <div class="stack">
           <Tokens organization={organization} id={id} name={value.attributes.name} marked={marked} />
+          {marked !== "" && mayDo(session, ASKED_PATHS.audit, "read", "sudo") && (
+            <Timeline
+              title="The token that you looked for"
+              question={{ accessor: marked }}
+              empty="Nothing is recorded of it"
+            />
+          )}
           <section class="card" aria-label="Team">
             <div class="body">
               <RecordForm
@@ -116,7 +125,8 @@ function Tokens({ organization, id, name, marked }: TeamPageProps & { readonly n
       )}
       {list.value && marked !== "" && !tokens.some((token) => token.id === marked) && (
         <p class="body" role="status">
-          The token <code>{marked}</code> is not among these: it was deleted, or is on another page.
+          The token <code>{marked}</code> is not among these: it was deleted, or is on another page. What is recorded of
+          it is below.
         </p>
       )}
       {tokens.length > 0 && (

@@ -21,12 +21,29 @@ export interface RegisteredToken {
   readonly text: string;
   /** Returns the owner as names and values, also of a credential that is not valid any more; null when unknown. */
   owner?(env: Env): Promise<Readonly<Record<string, string>> | null>;
+  /** Returns what is recorded of a credential that is not valid any more; null when nothing is. */
+  ended?(env: Env): Promise<EndedCredential | null>;
   /**
    * Returns its holder; null when it is not valid now. `callerOf` compares its creation time with the watermarks.
    *
    * @param purpose "use" updates the time of its last use.
    */
   authenticate(env: Env, purpose: "use" | "look-up"): Promise<RegisteredCaller | null>;
+}
+
+/** A credential of a registered kind that ended. */
+export interface EndedCredential {
+  /** Its public id. */
+  readonly accessor: string;
+  /** Its name; "" without one. */
+  readonly name: string;
+  readonly createdAt: Ms;
+  readonly expiresAt: Ms | null;
+  /** A past participle: `deleted`. */
+  readonly how: string;
+  readonly at: Ms;
+  /** The display name of who ended it; "" when nobody did, or that is not recorded. */
+  readonly by: string;
 }
 
 /** The holder of a credential of a registered kind. */

@@ -58,6 +58,18 @@ export interface TeamToken {
   readonly rotatedTo?: string;
 }
 
+/** How a token ended, and by whom; null: by its time, or not recorded. */
+export interface TeamTokenEnd {
+  readonly how: "deleted" | "replaced" | "rotated" | "expired";
+  readonly at: Ms;
+  readonly by: Author | null;
+}
+
+/** A token that ended, as long as it is recorded. */
+export interface EndedTeamToken extends TeamWithToken {
+  readonly end: TeamTokenEnd;
+}
+
 /** A new token to store. The verifier is a hash of its text, which is not stored. */
 export interface NewTeamTokenRecord extends TeamToken {
   readonly verifier: Uint8Array;

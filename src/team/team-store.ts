@@ -4,7 +4,10 @@ import type { RowSeals } from "../storage/row-seals.ts";
 import { blobsOf, SealedTable, type TableShape } from "../storage/sealed-table.ts";
 import { columnOf, type Migration, storedJson, type Tables } from "../storage/tables.ts";
 import { nextDueAt } from "./notices/notice-times.ts";
-import type { NewTeamTokenRecord, TeamRecord, TeamSettings, TeamState, TeamToken } from "./record.ts";
+import type { NewTeamTokenRecord, TeamRecord, TeamSettings, TeamState, TeamToken, TeamTokenEnd } from "./record.ts";
+
+/** Ended tokens of a team that are recorded. */
+const MAX_ENDED_TOKENS = 1000;
 
 export const TEAM_MIGRATIONS: readonly Migration[] = [
   {
@@ -46,6 +49,20 @@ export const TEAM_MIGRATIONS: readonly Migration[] = [
         PRIMARY KEY (token_id, webhook_id, trigger)
       ) WITHOUT ROWID;
     `,
+  },
+  {
+    version: 2,
+    description: "tokens that ended",
+    // Without seals: no row decides about access.
+    sql: `
+      CREATE TABLE ended (
+        verifier BLOB PRIMARY KEY,
+        record TEXT NOT NULL,
+        ended_at INTEGER NOT NULL
+      ) WITHOUT ROWID;
+      CREATE INDEX ended_by_time ON ended (ended_at);
+    `,
+    readableFrom: 1,
   },
 ];
 
@@ -185,17 +202,46 @@ export class TeamStore {
     return good.map((row) => ({ token: storedJson<TeamToken>(row.record), dueAt: row.due_at ?? now }));
   }
 
-  removeTokens(tokenIds: readonly string[]): void {
+  /** Deletes tokens, and records how they ended. @param end null: not known */
+  removeTokens(tokenIds: readonly string[], end: TeamTokenEnd | null): void {
     for (const tokenId of tokenIds) {
+      if (end) this.#recordEnd(tokenId, end);
       this.#tokens.delete(tokenId);
       this.#sql.exec("DELETE FROM notices WHERE token_id = ?", tokenId);
     }
     this.#changed(tokenIds);
   }
 
+  /** How a token ended that is stored still, by a rotation or by its time; null for one that has no such end. */
+  endOf({ rotatedAt, rotatedTo, expiresAt }: TeamToken, now: Ms): TeamTokenEnd | null {
+    const at = expiresAt ?? rotatedAt;
+    if (at === undefined || at > now) return null;
+    if (rotatedAt === undefined) return { how: "expired", at, by: null };
+    const by = rotatedTo === undefined ? null : (this.token(rotatedTo)?.token.createdBy ?? null);
+    return { how: "rotated", at, by };
+  }
+
+  /** The recorded token with this verifier that ended. */
+  ended(verifier: Uint8Array): { readonly token: TeamToken; readonly end: TeamTokenEnd } | null {
+    const query = "SELECT record FROM ended WHERE verifier = ?";
+    const [record] = columnOf<string>(this.#sql, query, verifier.slice().buffer);
+    return record === undefined ? null : storedJson(record);
+  }
+
+  /** Keeps the last `MAX_ENDED_TOKENS` of the team. */
+  #recordEnd(tokenId: string, end: TeamTokenEnd): void {
+    const stored = this.token(tokenId);
+    if (!stored) return;
+    const { verifier, token } = stored;
+    const insert = "INSERT OR REPLACE INTO ended (verifier, record, ended_at) VALUES (?, ?, ?)";
+    this.#sql.exec(insert, verifier.slice().buffer, JSON.stringify({ token, end }), end.at);
+    const older = "SELECT verifier FROM ended ORDER BY ended_at DESC, verifier LIMIT -1 OFFSET ?";
+    this.#sql.exec(`DELETE FROM ended WHERE verifier IN (${older})`, MAX_ENDED_TOKENS);
+  }
+
   /** Deletes the team, except for what is needed to notify the organization. */
   end(): void {
-    for (const table of ["tokens", "unsent", "notices"]) this.#sql.exec(`DELETE FROM ${table}`);
+    for (const table of ["tokens", "unsent", "notices", "ended"]) this.#sql.exec(`DELETE FROM ${table}`);
     this.#sql.exec("UPDATE team SET ended = 1, revision = revision + 1");
   }
 

@@ -8,7 +8,17 @@ import type { TeamEnv } from "./env.ts";
 import { REPLAY_MS } from "./notices/notice-times.ts";
 import { NoticeOutbox } from "./notices/outbox.ts";
 import { NO_ANSWER, notifyOrganization, OrganizationRules, resendPause, type SyncResult } from "./organization-sync.ts";
-import type { NewTeamTokenRecord, Rotation, TeamRecord, TeamSettings, TeamToken, TeamWithToken } from "./record.ts";
+import type {
+  Author,
+  EndedTeamToken,
+  NewTeamTokenRecord,
+  Rotation,
+  TeamRecord,
+  TeamSettings,
+  TeamToken,
+  TeamTokenEnd,
+  TeamWithToken,
+} from "./record.ts";
 import { MAX_TEAM_TOKENS, NAME_TAKEN } from "./rules/team-settings.ts";
 import {
   ALREADY_ROTATED,
@@ -145,7 +155,7 @@ export class Team extends GroveObject<TeamEnv> {
     const same = this.#store.inSlotOf(token);
     if (same && token.description !== null) return err(DESCRIPTION_TAKEN);
     if (!same && this.#store.countTokens() >= MAX_TEAM_TOKENS) return err(TOO_MANY_TOKENS);
-    if (same) this.#removeTokens([same.token.tokenId]);
+    if (same) this.#removeTokens([same.token.tokenId], { how: "replaced", at: currentTime(), by: token.createdBy });
     this.#store.addToken({ ...token, verifier });
     await this.#syncOrganization();
     // If the organization has ended, the team has ended too.
@@ -189,12 +199,12 @@ export class Team extends GroveObject<TeamEnv> {
     return this.#token(which);
   }
 
-  /** Deletes a token, see `TeamStore.token`. Returns its id; null for none. */
-  async removeToken(which: string): Promise<string | null> {
+  /** Deletes a token, see `TeamStore.token`. Returns its id; null for none. @param by null: not known */
+  async removeToken(which: string, by: Author | null = null): Promise<string | null> {
     await this.keys.open();
     const found = this.#token(which);
     if (!found) return null;
-    this.#removeTokens([found.token.tokenId]);
+    this.#removeTokens([found.token.tokenId], { how: "deleted", at: currentTime(), by });
     await this.#syncOrganization();
     return found.token.tokenId;
   }
@@ -207,13 +217,13 @@ export class Team extends GroveObject<TeamEnv> {
     return tokenIds.filter((tokenId) => !known || !this.#store.token(tokenId));
   }
 
-  /** Deletes the tokens with these ids. Unknown ids are ignored. */
-  async removeTokens(organization: string, tokenIds: readonly string[]): Promise<void> {
+  /** Deletes the tokens with these ids. Unknown ids are ignored. @param by null: not known */
+  async removeTokens(organization: string, tokenIds: readonly string[], by: Author | null = null): Promise<void> {
     await this.keys.open();
     if (this.#store.team()?.organization !== organization) return;
     const known = tokenIds.filter((tokenId) => this.#store.token(tokenId));
     if (known.length === 0) return;
-    this.#removeTokens(known);
+    this.#removeTokens(known, { how: "deleted", at: currentTime(), by });
     await this.#syncOrganization();
   }
 
@@ -229,6 +239,21 @@ export class Team extends GroveObject<TeamEnv> {
     if (!token || !team) return null;
     if (purpose === "use") this.#noteUse(token);
     return { team, token: this.#withLastUse(token) };
+  }
+
+  /** The token with this verifier that is not valid any more, and how it ended; null when that is not recorded. */
+  async endedToken(verifier: Uint8Array): Promise<EndedTeamToken | null> {
+    await this.keys.open();
+    const team = this.#store.team();
+    if (!team) return null;
+    const stored = this.#store.tokenOf(verifier);
+    if (!stored) {
+      const ended = this.#store.ended(verifier);
+      return ended && { team, ...ended };
+    }
+    // An expired token stays stored.
+    const end = this.#store.endOf(stored.token, currentTime());
+    return end && { team, token: stored.token, end };
   }
 
   /**
@@ -302,8 +327,8 @@ export class Team extends GroveObject<TeamEnv> {
     this.ctx.waitUntil(this.#syncOrganization());
   }
 
-  #removeTokens(tokenIds: readonly string[]): void {
-    this.#store.removeTokens(tokenIds);
+  #removeTokens(tokenIds: readonly string[], end: TeamTokenEnd): void {
+    this.#store.removeTokens(tokenIds, end);
     for (const tokenId of tokenIds) this.#lastUses.delete(tokenId);
   }
 

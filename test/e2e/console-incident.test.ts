@@ -361,6 +361,19 @@ describe.skipIf(executable === undefined)("an incident in the console", () => {
     await row.getByText(/by root/).waitFor();
     expect(await row.getAttribute("class")).toBe("selected");
     await expectAccessible(page);
+    // Of one that was deleted it still has the name, when it ended and by whom.
+    const named = await post(`teams/${team.id}/authentication-tokens`, "authentication-tokens", {
+      description: "laptop of ann",
+    });
+    await call(server, "DELETE", `/api/v2/authentication-tokens/${named.id}`, { token });
+    await page.keyboard.press("Control+k");
+    await search().fill(named.attributes.token);
+    await shows(/^A team token that is not valid any more: "laptop of ann"\. Deleted .* by root\./);
+    await page.getByRole("option", { name: /platform.*ended token of this team of acme/ }).click();
+    await shows(`The token ${named.id} is not among these`);
+    const events = page.getByRole("region", { name: "The token that you looked for" }).getByRole("listitem");
+    await events.filter({ hasText: /delete.*by root/i }).waitFor();
+    await expectFitsWidths(page);
     await openPlace(page, "ends");
     await page.getByRole("region", { name: "Tokens of teams that end in this time" }).getByText("None.").waitFor();
     await expectAccessible(page);

@@ -262,7 +262,7 @@ async function nextLines(client: GroveClient, found: FoundText): Promise<string[
   }
   if (kind !== "batch" && !credential) return [];
   const team = credential?.metadata.team_id;
-  if (state === "ended" && team) return endedTeamLines(team);
+  if (state === "ended" && team) return endedTeamLines(team, credential.accessor);
   const about = `  what it did: ${asCalled("audit -")} (which reads the text as this command does)`;
   if (!isAlive(found) || !credential) return [about];
   return kind === "batch" ? [about, ...(await batchEndLines(client, credential))] : teamLines(credential);
@@ -284,8 +284,12 @@ function loginTextLines({ state }: FoundText, mounts: readonly string[]): string
   ];
 }
 
-/** Nothing of a deleted team token is kept but what the audit store has. The ids of a team and of its tokens begin alike. */
-function endedTeamLines(team: string): string[] {
+/**
+ * A team records its last tokens that ended. Of others only the audit store has something. The ids of a team and of its
+ * tokens begin alike.
+ */
+function endedTeamLines(team: string, accessor: string): string[] {
+  if (accessor !== "") return [`  who made it, what it did, and who ended it: ${asCalled(`audit ${accessor}`)}`];
   const own = team.replace(/^team-/, "").slice(0, TEAM_BEGINNING);
   return [
     `  who made tokens of this team, and when: ${asCalled(`audit --path teams/${team}/authentication-token`)}`,

@@ -29,6 +29,13 @@ export const TEAM_TOKENS: CredentialFormat = {
         const team = await teamAt(env, route).show();
         return team && ownerOf(team);
       },
+      async ended(env) {
+        const found = await teamAt(env, route).endedToken(verifier);
+        if (!found) return null;
+        const { token, end } = found;
+        const { tokenId: accessor, description, createdAt, expiresAt } = token;
+        return { accessor, name: description ?? "", createdAt, expiresAt, ...end, by: end.by?.name ?? "" };
+      },
       async authenticate(env, purpose) {
         const found = await teamAt(env, route).authenticate(verifier, purpose);
         return found && callerWith(found);

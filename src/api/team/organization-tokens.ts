@@ -8,7 +8,7 @@ import { exact } from "../../wire/exact-fields.ts";
 import { fieldSchema, strictSchema } from "../../wire/fields.ts";
 import { EMPTY } from "../../wire/reply.ts";
 import { documentAnswer, documentReply, documentRoute, organizationIn, queryRoute } from "../json-api/routes.ts";
-import { createdReply, generate, NEW_TOKEN_FIELDS, TOKEN_TYPES } from "./new-token.ts";
+import { authorOf, createdReply, generate, NEW_TOKEN_FIELDS, TOKEN_TYPES } from "./new-token.ts";
 import { TOKEN_VIEW } from "./view.ts";
 
 const KIND = {
@@ -59,7 +59,8 @@ export const ORGANIZATION_TOKEN_ROUTES: readonly Route[] = [
     answers: NO_CONTENT,
     query: fieldSchema(KIND),
     handle: async (context): Answered => {
-      const removed = (await (await holderIn(context))?.removeToken(context.prepared.token)) ?? null;
+      const by = await authorOf(context.installation.keys, context.caller);
+      const removed = (await (await holderIn(context))?.removeToken(context.prepared.token, by)) ?? null;
       if (removed === null) return NOT_FOUND;
       context.request.notes.targetAccessor = removed;
       return ok(EMPTY);

@@ -23,7 +23,7 @@ import {
   SEARCH_FIELD,
 } from "../json-api/routes.ts";
 import { callerWith } from "./credential.ts";
-import { createdReply, EXPIRY, generate, NEW_TOKEN_FIELDS, TOKEN_TYPES } from "./new-token.ts";
+import { authorOf, createdReply, EXPIRY, generate, NEW_TOKEN_FIELDS, TOKEN_TYPES } from "./new-token.ts";
 import { LISTED_TOKEN_VIEW, TOKEN_VIEW } from "./view.ts";
 
 const UNDESCRIBED = strictSchema({
@@ -176,7 +176,8 @@ async function show(context: CallContext): Answered {
 
 async function remove(context: CallContext): Answered {
   const place = await readPlace(context);
-  const removed = place && (await teamAt(context.env, place.route).removeToken(place.tokenId));
+  const by = await authorOf(context.installation.keys, context.caller);
+  const removed = place && (await teamAt(context.env, place.route).removeToken(place.tokenId, by));
   if (removed === null) return NOT_FOUND;
   context.request.notes.targetAccessor = removed;
   return ok(EMPTY);
@@ -247,6 +248,7 @@ async function removeAll(context: CallContext<Record<string, unknown>, readonly 
     return refused(`/data/${first}/id`, `id is not of a token of a team of this organization${rest}; none was deleted`);
   }
   request.notes.targetAccessors = tokenIds;
-  await inGroups([...byTeam], ([route, ids]) => teamAt(env, route).removeTokens(name, ids));
+  const by = await authorOf(installation.keys, context.caller);
+  await inGroups([...byTeam], ([route, ids]) => teamAt(env, route).removeTokens(name, ids, by));
   return ok(EMPTY);
 }

@@ -96,7 +96,8 @@ export class NoticeOutbox {
         }
       }
       const removable = removableAt(token);
-      if (removable !== null && removable <= now) this.#store.removeTokens([token.tokenId]);
+      if (removable !== null && removable <= now)
+        this.#store.removeTokens([token.tokenId], this.#store.endOf(token, now));
       else this.#store.setDue(token.tokenId, nextDueAt(token, now));
     }
   }

@@ -86,14 +86,14 @@ async function findRegistered({ env, installation }: FindContext, token: Registe
     return { ...(await standing(env, record.entityId, message)), kind, credential };
   }
   const owner = (await token.owner?.(env)) ?? null;
-  const message = `${articleOf(kind)} ${kind} token that is not valid any more${owner ? "" : ", of an owner that was deleted"}.`;
+  const end = (await token.ended?.(env)) ?? undefined;
+  const name = end && end.name !== "" ? `: ${JSON.stringify(end.name)}` : "";
+  const message = `${articleOf(kind)} ${kind} token that is not valid any more${owner ? name : ", of an owner that was deleted"}.`;
   if (!owner) return { state: "ended", kind, message };
-  return {
-    state: "ended",
-    kind,
-    message,
-    credential: { accessor: "", record: null, owner, expiresAt: null, parent: null },
-  };
+  const { accessor = "", expiresAt = null } = end ?? {};
+  const created = end ? { createdAt: end.createdAt } : {};
+  const credential = { accessor, record: null, owner, expiresAt, ...created, parent: null };
+  return { state: "ended", kind, message, credential, credentialEnd: end };
 }
 
 const articleOf = (noun: string): string => (/^[aeiou]/.test(noun) ? "An" : "A");

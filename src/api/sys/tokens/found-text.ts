@@ -1,10 +1,11 @@
-import { formatTime, type Ms } from "../../../base/clock.ts";
+import type { EndedCredential } from "../../../auth/credential.ts";
+import { formatRfc3339, formatTime, type Ms } from "../../../base/clock.ts";
 import type { EntityProblem } from "../../../identity/entity-copies.ts";
 import type { EndedToken } from "../../../listing/inventory/ended-tokens.ts";
 import type { ListedToken } from "../../../listing/inventory/entry.ts";
 import type { TokenRecord } from "../../../token/record.ts";
 import { view } from "../../../wire/view.ts";
-import { END_VIEW } from "./ended.ts";
+import { actorObject, END_VIEW } from "./ended.ts";
 import { TOKEN_SHAPE, type tokenRenderer } from "./token-view.ts";
 
 /**
@@ -29,6 +30,8 @@ export interface Found {
   readonly token?: ListedToken | undefined;
   readonly ended?: Pick<EndedToken, "end" | "token">;
   readonly credential?: Credential;
+  /** How a credential of a registered kind ended, if that is recorded. */
+  readonly credentialEnd?: EndedCredential | undefined;
   /** Of a JWT or a document of an instance: paths of the mounts that may take it. */
   readonly mounts?: readonly string[] | undefined;
 }
@@ -59,6 +62,13 @@ const CREDENTIAL_VIEW = view<Credential>({
   parent: ["string | null", ({ parent }) => parent],
 });
 
+/** The value of `END_VIEW` for a credential that is no token of a tree. */
+function shownEnd({ accessor, at, how, by }: EndedCredential) {
+  const actor = by === "" ? null : { accessor: "", displayName: by, entityId: "" };
+  const none = { request_id: "", request_path: "", job: "" };
+  return { at: formatRfc3339(at), how, by: actorObject(actor), cause: accessor, ...none };
+}
+
 export const FOUND_VIEW = view<{ readonly found: Found; readonly show: ReturnType<typeof tokenRenderer> }>({
   state: [["one of", ...STATES], ({ found }) => found.state],
   kind: ["string", ({ found }) => found.kind],
@@ -66,6 +76,9 @@ export const FOUND_VIEW = view<{ readonly found: Found; readonly show: ReturnTyp
   chosen_id: ["boolean", ({ found }) => found.isChosen ?? false],
   "mounts?": [["string"], ({ found }) => found.mounts],
   "token?": [TOKEN_SHAPE, ({ found, show }) => found.token && show(found.token)],
-  "ended?": [END_VIEW.shape, ({ found: { ended } }) => ended && END_VIEW.show(ended)],
+  "ended?": [
+    END_VIEW.shape,
+    ({ found: { ended, credentialEnd: end } }) => (ended ? END_VIEW.show(ended) : end && shownEnd(end)),
+  ],
   "credential?": [CREDENTIAL_VIEW.shape, ({ found: { credential } }) => credential && CREDENTIAL_VIEW.show(credential)],
 });

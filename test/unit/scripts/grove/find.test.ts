@@ -253,6 +253,14 @@ describe("grove find", () => {
     expect(out.join("\n")).not.toContain("below it");
   });
 
+  it("leads from a token of a team that ended to its log", async () => {
+    const metadata = { organization: "acme", team: "dev", team_id: "team-6XLiiLfsjXTUw8vA" };
+    known.one = { ...LIVE, state: "ended", kind: "team", credential: { ...CREDENTIAL, accessor: "at-1", metadata } };
+    await findWhole("one");
+    const line = "  who made it, what it did, and who ended it: npm run -s grove -- audit at-1";
+    expect(out.filter((one) => one.includes("audit"))).toEqual([line]);
+  });
+
   it("says where the log has the name of a deleted token of a team, and who deleted it", async () => {
     const credential = {
       ...{ accessor: "", display_name: "", policies: [], entity_id: "", path: "", created: null, expires: null },
