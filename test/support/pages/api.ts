@@ -54,6 +54,8 @@ const PAGING = ["list", "after", "limit"];
 const INERT = /^(Without effect|Ignored|Not used|Not supported|Stored and shown)/;
 /** A description that begins with the values that the field takes. */
 const VALUES = /^(`[^`]+`(?:(?:, or|,| or) `[^`]+`)+)(?=$|:[^`]*$)/;
+/** The text of a list that has one field, besides older names. */
+const ONE_FIELD = /^(?:[a-z]+: )?`[a-z_]+`(?:; older: `[a-z_]+`)?$/;
 /** The verbs of summaries that a method stands for, as the top of the page says. */
 const VERBS: Readonly<Record<string, string>> = {
   GET: "Shows|Lists",
@@ -180,11 +182,14 @@ function merged(operations: readonly Shown[]): Shown[] {
 }
 
 function together(operations: readonly Shown[], text: string): Shown {
+  const fields = operations.find((one) => one.fields !== "")?.fields ?? "";
+  // A field that can be shown, set and reset says by its name what it is.
+  const isItsField = operations.length > 2 && ONE_FIELD.test(fields);
   return {
     names: operations.map(({ names }) => names).join(", "),
-    about: text.slice(0, 1).toUpperCase() + text.slice(1),
+    about: isItsField ? "" : text.slice(0, 1).toUpperCase() + text.slice(1),
     subject: null,
-    fields: operations.find(({ fields }) => fields !== "")?.fields ?? "",
+    fields,
   };
 }
 
