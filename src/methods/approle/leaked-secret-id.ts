@@ -5,7 +5,6 @@ import { appRoleAuthAt } from "./app-role-auth.ts";
 import type { AppRole } from "./role.ts";
 import { MAX_SECRET_ID, type SecretId } from "./secret-id.ts";
 import { placeOfSecretId, secretIdShardAt } from "./secret-id-shards.ts";
-import { tokenNetworks } from "./secret-id-use.ts";
 
 /** Maximum number of roles in which a text is looked for: each costs a keyed hash. */
 const SEARCHED_ROLES = 500;
@@ -48,5 +47,5 @@ export async function findSecretId({ env, installation, mount, text }: LeakedTex
 
 /** The lists of networks that a client must be in, all of them. @param role null: it was deleted meanwhile. */
 function networksOf(secretId: SecretId, role: AppRole | null): (readonly string[])[] {
-  return [role?.boundCidrs ?? [], secretId.cidrs, tokenNetworks(secretId, role?.token.boundCidrs ?? [])];
+  return [role?.boundCidrs ?? [], secretId.cidrs, role?.token.boundCidrs ?? [], secretId.tokenCidrs];
 }

@@ -44,7 +44,10 @@ interface Credentials {
   readonly accessor: string | null;
 }
 
-/** One message for an unknown role and an unknown secret-id, so that neither can be found out. */
+/**
+ * One message for an unknown role-id and a wrong secret-id, as in the reference. It hides no role: a login without a
+ * secret-id is answered otherwise where the role needs one. A role-id is no secret.
+ */
 const WRONG = invalid("invalid role or secret ID");
 const WRONG_NETWORK = "source address unauthorized through CIDR restrictions on the";
 
@@ -69,8 +72,7 @@ async function verifyClient(attempt: Attempt, credentials: Credentials): Promise
   const verified = role.bindSecretId ? await verifySecretId(attempt, found.value, credentials) : ok(null);
   if (!verified.ok) return verified;
   if (!address.ok) return address;
-  const { secretId, parent } = verified.value ?? { secretId: null, parent: null };
-  const boundCidrs = secretId ? tokenNetworks(secretId, role.token.boundCidrs) : role.token.boundCidrs;
+  const { secretId = null, parent = null, networks: boundCidrs = role.token.boundCidrs } = verified.value ?? {};
   const bound = bindAddress({ ...role.token, boundCidrs }, clientAddress);
   if (!bound.ok) return checks.record("address", { bound: boundCidrs, actual: clientAddress }, bound);
   const metadata = { ...secretId?.metadata, role_name: name };
@@ -125,9 +127,12 @@ function networkOf({ boundCidrs, bindSecretId, token }: NamedRole["role"], { cli
   return bound.ok ? ok(null) : bound;
 }
 
-/** A secret-id that is good for a login, and the accessor of the parent of its tokens, if there is one. */
+/** A secret-id that is good for a login. */
 interface VerifiedSecretId {
   readonly secretId: SecretId;
+  /** The networks of its tokens; empty: any. */
+  readonly networks: readonly string[];
+  /** Accessor of the parent of its tokens, if there is one. */
   readonly parent: string | null;
 }
 
@@ -145,11 +150,17 @@ async function verifySecretId(
   // A login that is refused from here on names it, too: its sender has the secret-id.
   notes.principal = found.value.accessor;
   notes.secretId = found.value.accessor;
-  const list = excludedBy === "token_bound_cidrs" ? "token of the secret ID" : "secret ID";
-  const bound = excludedBy === "token_bound_cidrs" ? tokenNetworks(found.value, tokenCidrs) : found.value.cidrs;
-  const verified = { secretId: found.value, parent: used.parent };
-  const admitted = excludedBy === null ? ok(verified) : refuse(`${WRONG_NETWORK} ${list}`);
-  return checks.record("secret_id_address", { bound, actual: clientAddress }, admitted);
+  const { value } = found;
+  const networks = tokenNetworks(value, tokenCidrs);
+  const bound = excludedBy === "token_bound_cidrs" ? (networks ?? []) : value.cidrs;
+  return checks.record("secret_id_address", { bound, actual: clientAddress }, admit());
+
+  function admit(): Result<VerifiedSecretId> {
+    if (excludedBy === "cidr_list") return refuse(`${WRONG_NETWORK} secret ID`);
+    if (networks === null) return refuse("token_bound_cidrs of the secret ID are outside of those of the role");
+    if (excludedBy !== null) return refuse(`${WRONG_NETWORK} token of the secret ID`);
+    return ok({ secretId: value, networks, parent: used.parent });
+  }
 }
 
 /** Uses the secret-id of a login. Only reads that of an explanation. */

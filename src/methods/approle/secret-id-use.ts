@@ -1,5 +1,5 @@
 import type { Ms } from "../../base/clock.ts";
-import { addressAllowed } from "../../token/rules/bound-cidrs.ts";
+import { addressAllowed, networksInBoth } from "../../token/rules/bound-cidrs.ts";
 import type { SecretId } from "./secret-id.ts";
 
 /** The client of a login, and the networks that the role binds its tokens to. */
@@ -8,15 +8,22 @@ export interface SecretIdClient {
   readonly tokenCidrs: readonly string[];
 }
 
-/** Returns the networks that the tokens of a secret-id are bound to. */
-export function tokenNetworks({ tokenCidrs }: SecretId, ofRole: readonly string[]): readonly string[] {
-  return tokenCidrs.length > 0 ? tokenCidrs : ofRole;
+/**
+ * Returns the networks that the tokens of a secret-id are bound to; empty: any network. The role may have been narrowed
+ * since the secret-id was made, so a network counts as far as both have it. null: they have none in common.
+ */
+export function tokenNetworks({ tokenCidrs }: SecretId, ofRole: readonly string[]): readonly string[] | null {
+  if (tokenCidrs.length === 0) return ofRole;
+  if (ofRole.length === 0) return tokenCidrs;
+  const inBoth = networksInBoth(tokenCidrs, ofRole);
+  return inBoth.length > 0 ? inBoth : null;
 }
 
 /** Returns the list of networks that excludes a client; null when it may log in with the secret-id. */
 export function excludingList(secretId: SecretId, client: SecretIdClient): "cidr_list" | "token_bound_cidrs" | null {
   if (!addressAllowed(secretId.cidrs, client.address)) return "cidr_list";
-  return addressAllowed(tokenNetworks(secretId, client.tokenCidrs), client.address) ? null : "token_bound_cidrs";
+  const networks = tokenNetworks(secretId, client.tokenCidrs);
+  return networks !== null && addressAllowed(networks, client.address) ? null : "token_bound_cidrs";
 }
 
 /** The secret-id after a login; null after its last use. */

@@ -59,6 +59,14 @@ export function networksWithin(inner: readonly string[], outer: readonly string[
     );
 }
 
+/** Returns the networks that two lists have in common: of each overlapping pair, the one within the other. */
+export function networksInBoth(one: readonly string[], other: readonly string[]): string[] {
+  const shared = one.flatMap((cidr) => [
+    ...(networksWithin([cidr], other) ? [cidr] : other.filter((narrower) => networksWithin([narrower], [cidr]))),
+  ]);
+  return [...new Set(shared)];
+}
+
 function networkOf(cidr: string): [ipaddr.IPv4 | ipaddr.IPv6, number] {
   return cidr.includes("/") ? ipaddr.parseCIDR(cidr) : single(cidr);
 }

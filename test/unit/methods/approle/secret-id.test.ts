@@ -13,8 +13,8 @@ import {
   SECRET_ID_SHARDS,
   shardOfAccessor,
 } from "../../../../src/methods/approle/secret-id-shards.ts";
-import { afterUse, excludingList } from "../../../../src/methods/approle/secret-id-use.ts";
-import { networksWithin } from "../../../../src/token/rules/bound-cidrs.ts";
+import { afterUse, excludingList, tokenNetworks } from "../../../../src/methods/approle/secret-id-use.ts";
+import { addressAllowed, networksInBoth, networksWithin } from "../../../../src/token/rules/bound-cidrs.ts";
 
 const NOW = Date.parse("2026-11-01T10:00:00Z");
 const MOUNT = { defaultSeconds: 3600, maxSeconds: 7200 };
@@ -77,13 +77,25 @@ describe("a new secret-id", () => {
     const bare = plan(role());
     if (!planned.ok || !bare.ok) throw new Error("they are planned");
     const ofRole = ["198.51.100.0/24"];
-    const by = (address: string | null, one = planned.value) => excludingList(one, { address, tokenCidrs: ofRole });
-    expect(["192.0.2.9", "192.0.2.8", "198.51.100.9", null].map((address) => by(address))).toEqual([
+    const by = (address: string | null, tokenCidrs: string[], one = planned.value) =>
+      excludingList(one, { address, tokenCidrs });
+    expect(["192.0.2.9", "192.0.2.8", "198.51.100.9", null].map((address) => by(address, []))).toEqual([
       ...[null, "token_bound_cidrs", "cidr_list", "cidr_list"],
     ]);
-    expect([by("198.51.100.9", bare.value), by("192.0.2.9", bare.value), by(null, bare.value)]).toEqual([
+    expect(["198.51.100.9", "192.0.2.9", null].map((address) => by(address, ofRole, bare.value))).toEqual([
       ...[null, "token_bound_cidrs", "token_bound_cidrs"],
     ]);
+    expect([by("192.0.2.9", ["192.0.0.0/16"]), by("192.0.2.9", ofRole)]).toEqual([null, "token_bound_cidrs"]);
+  });
+
+  it("gives tokens only the networks that it has in common with its role, however the role was changed since", () => {
+    const made = plan(role(), { token_bound_cidrs: ["192.0.2.0/24", "2001:db8::1"] });
+    if (!made.ok) throw new Error("it is planned");
+    const bound = (ofRole: string[]) => tokenNetworks(made.value, ofRole);
+    expect(bound([])).toEqual(["192.0.2.0/24", "2001:db8::1"]);
+    expect(bound(["192.0.2.0/25", "192.0.2.200", "10.0.0.0/8"])).toEqual(["192.0.2.0/25", "192.0.2.200"]);
+    expect(bound(["192.0.0.0/16"])).toEqual(["192.0.2.0/24"]);
+    expect(bound(["10.0.0.0/8"])).toBeNull();
   });
 });
 
@@ -100,6 +112,21 @@ describe("networks", () => {
     [["::/0"], ["0.0.0.0/0"], false],
   ])("%j are parts of %j: %s", (inner, outer, within) => {
     expect(networksWithin(inner, outer)).toBe(within);
+  });
+
+  it("in common to two lists have the addresses that are in both, and no others", () => {
+    const cidr = fc
+      .tuple(fc.nat(15), fc.integer({ min: 28, max: 32 }))
+      .map(([host, bits]) => `192.0.2.${host}/${bits}`);
+    const cidrs = fc.array(cidr, { minLength: 1, maxLength: 4 });
+    fc.assert(
+      fc.property(cidrs, cidrs, fc.nat(15), (one, other, host) => {
+        const address = `192.0.2.${host}`;
+        const common = networksInBoth(one, other);
+        const inCommon = common.length > 0 && addressAllowed(common, address);
+        expect(inCommon).toBe(addressAllowed(one, address) && addressAllowed(other, address));
+      }),
+    );
   });
 });
 

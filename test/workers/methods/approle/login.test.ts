@@ -112,6 +112,26 @@ describe("a login by approle", () => {
     expect((await mount.ask("POST", "role/bound/secret-id", { token_bound_cidrs: "10.0.0.0/8" })).status).toBe(400);
   });
 
+  it("is bound by a role that was narrowed after its secret-id was made", async () => {
+    const roleId = await mount.role("narrowed", { secret_id_num_uses: 5 });
+    const made = await mount.secretId("narrowed", { token_bound_cidrs: "192.0.2.0/24" });
+    await mount.ask("POST", "role/narrowed", { token_bound_cidrs: "192.0.2.9,10.0.0.0/8" });
+    const { client_token } = (await mount.login(roleId, made.secret_id, HERE)).body.auth;
+    const found = await call("POST", "auth/token/lookup", { token: root, body: { token: client_token } });
+    expect(found.body.data.bound_cidrs).toEqual(["192.0.2.9"]);
+    expect((await mount.login(roleId, made.secret_id, "192.0.2.10")).status).toBe(400);
+    expect((await mount.login(roleId, made.secret_id, "10.0.0.1")).status).toBe(400);
+
+    await mount.ask("POST", "role/narrowed", { token_bound_cidrs: "10.0.0.0/8" });
+    const refused = await mount.login(roleId, made.secret_id, HERE);
+    expect([refused.status, refused.body.errors]).toEqual([
+      ...[400, ["token_bound_cidrs of the secret ID are outside of those of the role"]],
+    ]);
+    expect(await usesLeft("narrowed", made.secret_id_accessor)).toBe(4);
+    const explained = { role_id: roleId, secret_id: made.secret_id, client_address: HERE };
+    expect((await mount.ask("POST", "explain/login", explained)).body.data.allowed).toBe(false);
+  });
+
   it("without its role is not renewed, nor with another one of the same name", async () => {
     const roleId = await mount.role("renewed", { token_ttl: "10m" });
     const { secret_id } = await mount.secretId("renewed");
