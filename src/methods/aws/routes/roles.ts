@@ -38,7 +38,7 @@ const PATH = `role/${namedSegment("role")}`;
 /** Maximum number of attempts of a write, if others change the role while principals are looked up. */
 const MAX_ROUNDS = 3;
 
-export const ROLE_TAG_FIELDS = fieldSchema({
+const ROLE_TAG_FIELDS = fieldSchema({
   role: unread("string").describe("The name of the role"),
   policies: sent(list()).describe("Some of the role's policies; only `default` if empty, all unless sent"),
   max_ttl: sent(duration()).describe("Maximum lifetime of tokens"),
