@@ -147,7 +147,7 @@ export const COMMANDS = {
   },
   leases: {
     example: "leases --retry",
-    codes: "0 no lease fails, 1 one does, refused or failed, 2 the command line or VAULT_ADDR is wrong",
+    codes: "0 no lease fails, 1 one does or may, refused or failed, 2 the command line or VAULT_ADDR is wrong",
     brief: "lists leases whose revocation fails",
     about:
       "lists leases that have ended but whose service has not accepted the revocation, so that their secrets can still be used: those that were given up (irrevocable), and those of lately ended tokens, which are tried again (needs read and sudo on sys/leases)",

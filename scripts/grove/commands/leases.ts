@@ -39,8 +39,9 @@ export async function showFailingLeases(session: Session, retry: boolean): Promi
   if (!left.ok) return left;
   for (const warning of warnings) terminal.say(harmless(warning));
   if (json) terminal.out(JSON.stringify(left.value));
-  else show(terminal, left.value, retry ? listed.length : null);
-  return ok(left.value.length > 0 ? 1 : 0);
+  else show(terminal, left.value, { sent: retry ? listed.length : null, isWhole: warnings.length === 0 });
+  // A warning says that not every lease was looked at.
+  return ok(left.value.length > 0 || warnings.length > 0 ? 1 : 0);
 }
 
 /** Sends revocations of leases again, whatever comes of each: only a look at the lease says so. */
@@ -86,11 +87,19 @@ export function failingLine({ lease_id: id, error, next_attempt: next }: Failing
   return `  ${harmless(id)}: ${harmless(error)}, ${next ? `next attempt at ${shortTime(next)}` : "irrevocable"}`;
 }
 
-/** @param sent how many were sent again; null: none. */
-function show(terminal: Terminal, leases: readonly FailingLease[], sent: number | null): void {
+/**
+ * @param sent how many were sent again; null: none.
+ * @param isWhole true when every lease was looked at.
+ */
+function show(
+  terminal: Terminal,
+  leases: readonly FailingLease[],
+  { sent, isWhole }: { readonly sent: number | null; readonly isWhole: boolean },
+): void {
   const again = sent === null ? "" : `${sent} sent again, `;
   if (leases.length === 0) {
-    terminal.out(styled(terminal, "green", `${again}no lease fails`));
+    const none = isWhole ? "no lease fails" : "none of those that were looked at fails";
+    terminal.out(styled(terminal, isWhole ? "green" : "yellow", `${again}${none}`));
     return;
   }
   for (const lease of leases) {

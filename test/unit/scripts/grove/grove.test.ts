@@ -517,6 +517,14 @@ describe("grove leases", () => {
     expect(out).toEqual(["no lease fails"]);
   });
 
+  it("does not say that none fails where the server has not looked at all", async () => {
+    const body = { data: { lease_count: 0, leases: [] }, warnings: ["more may fail"] };
+    replies["GET /v1/sys/leases"] = { body };
+    expect(await grove("leases")).toBe(1);
+    expect(out).toEqual(["none of those that were looked at fails"]);
+    expect(said).toEqual(["more may fail"]);
+  });
+
   it("sends each again, and says of each by a look at it whether it still fails", async () => {
     replies["GET /v1/sys/leases"] = list(lease("db/creds/a/1"), lease("db/creds/a/2"));
     replies["POST /v1/sys/leases/revoke"] = { status: 204, body: null };
