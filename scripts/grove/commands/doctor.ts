@@ -3,7 +3,7 @@ import type * as Api from "../../../client/answers.d.ts";
 import { ok } from "../../../src/base/result.ts";
 import { commandsAsCalled, helpAsCalled } from "../../local/command-line.ts";
 import type { Called, CallFailure, GroveClient } from "../client.ts";
-import { prose } from "../prose.ts";
+import { prose, sayProse } from "../prose.ts";
 import { harmless, renderTable, type Session, type Style, styled } from "../terminal.ts";
 import { shortTime } from "./token-lines.ts";
 
@@ -33,9 +33,27 @@ export async function examine({ client, terminal, json }: Session): Promise<Call
   const checks = server.state === "failing" ? [server] : [server, ...(await checkRest(client, terminal))];
   terminal.progress(null);
   if (json) terminal.out(JSON.stringify(checks));
-  else show(terminal, checks);
+  else {
+    show(terminal, checks);
+    sayProse(terminal, summaryOf(checks));
+  }
   const isUnseen = checks.some(({ name, state }) => name === UNSEEN && state === "unknown");
   return ok(isUnseen || checks.some(({ state }) => state === "failing") ? 1 : 0);
+}
+
+const SUMMARIES = [
+  ["failing", "act on"],
+  ["attention", "look at"],
+  ["unknown", "not known"],
+] as const;
+
+/** The checks with a finding by what to do, in a line below the table, which may be longer than the screen. */
+function summaryOf(checks: readonly Check[]): string {
+  const parts = SUMMARIES.flatMap(([state, what]) => {
+    const titles = checks.filter((one) => one.state === state).map(({ title }) => harmless(title));
+    return titles.length === 0 ? [] : [`${what}: ${titles.join(", ")}`];
+  });
+  return parts.length === 0 ? "nothing to do" : parts.join("; ");
 }
 
 /** The results, with advice below a finding, in lines that fit the terminal. */

@@ -123,7 +123,7 @@ describe("no answer", () => {
     const environment = { VAULT_ADDR: `http://${hostOf(plain)}`, VAULT_TOKEN: " dev-secret\r\n" };
     const said: string[] = [];
     await runGrove(
-      { kind: "doctor", json: false },
+      { kind: "doctor", json: true },
       environment,
       unasked((line) => void said.push(line)),
     );

@@ -580,6 +580,16 @@ describe("grove doctor", () => {
     ]);
   });
 
+  it("ends with what to do, by urgency", async () => {
+    const checks = [check("backups", "unknown"), check("tidy", "attention"), check("disk", "failing")];
+    replies["GET /v1/sys/doctor"] = data({ state: "failing", checks });
+    await grove("doctor");
+    expect(said).toEqual(["act on: disk; look at: Method LIST, tidy; not known: backups"]);
+    said.length = 0;
+    await grove("doctor --json");
+    expect(said).toEqual([]);
+  });
+
   it("fits a terminal of 80 columns, with nothing cut", async () => {
     const long = "none was made into a bucket or over the API; copies of the directory can't be seen from here";
     const more = { seen: long, advice: `${long}, ${long}`, link: "docs/runbook.md#backups-are-missing" };
