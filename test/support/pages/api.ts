@@ -89,7 +89,7 @@ Every endpoint with the names and types of its fields, written by \`npm run docs
 - A request answers 200, or 204 without a body, unless the line says another status.
 - Where no verb is written, a GET shows what is named, with \`list\` it lists it, a POST or PATCH creates or changes it, and a DELETE deletes it or resets it.
 - A GET with \`list\` may also be sent as LIST. Every list takes \`after\` and \`limit\`.
-- Fields are in parentheses; after several verbs they are those of the POST. They are strings, unless the type stands before them; lists have strings. *Older*: older names, which still work.
+- Fields are in parentheses; after several verbs they are those of the POST. They are strings, unless the type stands before them; lists have strings. *Seconds* and *duration* take 90, \`30s\` or \`1h30m\`, *kvpairs* an object of strings. *Older*: older names, which still work.
 - *sudo*: the caller needs that capability; *no token*: no token is needed.
 - Auth methods are at the path of their name. A mount of type \`cloud\` has the endpoints of \`aws\`; the names of its fields have \`cloud\`, \`vm\` and \`image\` for \`aws\`, \`ec2\` and \`ami\`.
 
