@@ -1,6 +1,8 @@
 import { parseFlag } from "../../src/base/boolean.ts";
+import { nameKey } from "../../src/base/case-folding.ts";
 import { parseDuration } from "../../src/base/duration.ts";
 import { decodePolicyText } from "../../src/policy/parse.ts";
+import { SYSTEM_TTL_SECONDS } from "../../src/system/mount.ts";
 import { parseCidr } from "../../src/token/rules/bound-cidrs.ts";
 import { pairs } from "../../src/wire/fields.ts";
 import { isMount } from "./declarable-paths.ts";
@@ -25,10 +27,38 @@ export interface Compared {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Fields that are written and never answered. */
+/** Fields that are written and never answered, or not to every caller (`OWN_PATHS`). */
 const WRITE_ONLY: ReadonlySet<string> = new Set([
-  ...["oidc_client_secret", "secret_key", "token_reviewer_jwt", "provider_secret"],
+  ...["oidc_client_secret", "secret_key", "token_reviewer_jwt", "provider_secret", "role_id"],
 ]);
+
+/** Fields that are read at a path of their own, below the one that they are written with. */
+export const OWN_PATHS: Readonly<Record<string, string>> = { role_id: "role-id" };
+
+/** Fields that an empty text leaves as they are. */
+const LEFT_WHEN_EMPTY: ReadonlySet<string> = new Set([
+  ...["role_type", "callback_mode", "bound_claims_type", "alias_name_source", "client_id", "not_before"],
+  ...["default_lease_ttl", "max_lease_ttl"],
+]);
+
+/** What the server answers for an empty value (0 in any form), or for a word. */
+const DEFAULTS: Readonly<Record<string, { readonly word: string; readonly answers: readonly unknown[] }>> = {
+  token_type: { word: "", answers: ["default", "default-service"] },
+  interval: { word: "", answers: [1] },
+  default_lease_ttl: { word: "system", answers: [SYSTEM_TTL_SECONDS] },
+  max_lease_ttl: { word: "system", answers: [SYSTEM_TTL_SECONDS] },
+};
+/** Lists in which the word `default` stands for the server's own. */
+const DEFAULT_LISTS = / (?:iam|ec2|vm)_metadata$/;
+const DEFAULT_METADATA = ["account_id", "auth_type"];
+
+/** Fields that the server keeps in lower case, after their paths and a blank. */
+const LOWER_CASE =
+  /(?:[ _]policies(?:_glob)?| default_role| allowed_entity_aliases| (?:iam|ec2|vm)_metadata|\/config\/certificate\/\S+ type)$/;
+
+/** Fields that the server keeps or answers with or without slashes around them, after their paths and a blank. */
+const PATHS = /^sys\/quotas\/rate-limit\/\S+ path$/;
+const URLS = /(?: oidc_discovery_url|^identity\/oidc\/config issuer)$/;
 
 /** Names under which an answer may have a field of a request. Some are older names. */
 const ALIASES: Readonly<Record<string, string>> = {
@@ -59,7 +89,7 @@ export function compare({ path, data }: Pick<DeclaredRequest, "path" | "data">, 
   const isUnread = ([field, , value]: readonly [string, Json, unknown]) => WRITE_ONLY.has(field) && value === undefined;
   return {
     differences: declared
-      .filter((one) => !isUnread(one) && !isSame(one[0], one[1], one[2]))
+      .filter((one) => !isUnread(one) && !isLeft(one[0], one[1]) && !isSame(`${path} ${one[0]}`, one[1], one[2]))
       .map(([field, value, now]) => ({ field, declared: value, current: now })),
     unread: declared.filter(isUnread).map(([field]) => field),
   };
@@ -71,13 +101,29 @@ function answered(current: Fields, field: string): unknown {
   return alias !== undefined && Object.hasOwn(current, alias) ? current[alias] : undefined;
 }
 
-/** Fields whose texts may be written in base64. */
-const TEXTS_OF_POLICIES: ReadonlySet<string> = new Set(["policy", "rules"]);
+/** True for an empty text that changes nothing. */
+function isLeft(field: string, declared: Json): boolean {
+  return declared === "" && LEFT_WHEN_EMPTY.has(nameIn(field));
+}
 
-/** True when a value and the answer stand for the same: a duration and its seconds, a list and its items with commas between, `a=b` and an object. */
+/** The name of a field, without its path or the object that it is in. */
+function nameIn(field: string): string {
+  return /[^ .]*$/.exec(field)?.[0] ?? field;
+}
+
+/** Fields whose texts may be written in base64. */
+const TEXTS_OF_POLICIES = / (?:policy|rules)$/;
+
+/**
+ * True when a value and the answer stand for the same: a duration and its seconds, a list and its items with commas
+ * between, `a=b` and an object, nothing and the default.
+ *
+ * @param field with the path of its record and a blank before it; "" within an object.
+ */
 function isSame(field: string, declared: Json, current: unknown): boolean {
   if (typeof current === "boolean") return flagOf(declared) === current;
   if (isEmpty(current) && (isEmpty(declared) || declared === "false" || secondsOf(declared) === 0)) return true;
+  if (isDefault(field, declared, current)) return true;
   if (Array.isArray(current)) return isSameList(field, listOf(declared), current);
   if (isFields(current) && !isFields(declared)) {
     const read = pairs().read(declared);
@@ -98,19 +144,31 @@ function isSameList(field: string, declared: readonly unknown[], current: readon
   const isText = (item: unknown) => typeof item !== "object";
   if (!declared.every(isText) || !current.every(isText)) return JSON.stringify(declared) === JSON.stringify(current);
   const setOf = (items: readonly unknown[]) =>
-    JSON.stringify([...new Set(items.map((item) => normal(field, String(item))))].sort());
+    JSON.stringify([...new Set(items.map((item) => normal(field, String(item))).filter((item) => item !== ""))].sort());
   return setOf(declared) === setOf(current);
 }
 
 function isSameText(field: string, declared: string, current: string): boolean {
-  if (TEXTS_OF_POLICIES.has(field)) return decodePolicyText(declared) === decodePolicyText(current);
+  if (TEXTS_OF_POLICIES.test(field)) return decodePolicyText(declared) === decodePolicyText(current);
   return normal(field, declared) === normal(field, current);
 }
 
-/** Names of policies have no case, a network of one address is that address, and texts are answered without white space around them. */
+function isDefault(field: string, declared: Json, current: unknown): boolean {
+  if (DEFAULT_LISTS.test(field) && listOf(declared).join() === "default") {
+    return JSON.stringify(current) === JSON.stringify(DEFAULT_METADATA);
+  }
+  const name = nameIn(field);
+  const known = Object.hasOwn(DEFAULTS, name) ? DEFAULTS[name] : undefined;
+  if (known === undefined || !known.answers.includes(current)) return false;
+  return isEmpty(declared) || secondsOf(declared) === 0 || declared === known.word;
+}
+
+/** Names have no case, a network of one address is that address, and texts are answered without white space around them. */
 function normal(field: string, text: string): string {
   const trimmed = text.trim();
-  if (/(?:^|_)policies$/.test(field)) return trimmed.toLowerCase();
+  if (LOWER_CASE.test(field)) return nameKey(trimmed);
+  if (PATHS.test(field)) return trimmed.replace(/^\/+|\/+$/g, "");
+  if (URLS.test(field)) return trimmed.replace(/\/$/, "");
   const network = /cidrs?(?:_list)?$/.test(field) ? parseCidr(trimmed) : null;
   return network?.ok ? network.value : trimmed;
 }

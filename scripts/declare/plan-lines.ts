@@ -4,8 +4,9 @@ import type { FieldDifference } from "./compare-fields.ts";
 import type { DeclaredRequest } from "./declaration.ts";
 import type { Outcome, Step } from "./plan-step.ts";
 
-/** Names of fields whose values are never shown. */
-const SECRET_FIELD = /(?:^|[._])(?:secret|password|jwt|token|(?:secret|private|api)_key|secret_id)$/;
+/** Names of fields whose values are never shown. `bind_secret_id` and `token_ends_with_secret_id` are true or false. */
+const SECRET_FIELD =
+  /(?:^|[._])(?:secret|password|jwt|token|(?:secret|private|api)_key|(?<!(?:bind|ends_with)_)secret_id)$/;
 const MAX_SHOWN = 200;
 
 /** A request by its name and where it is. */

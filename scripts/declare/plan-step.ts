@@ -1,6 +1,6 @@
 import { ok } from "../../src/base/result.ts";
 import type { Called, CallFailure, GroveClient } from "../grove/client.ts";
-import { compare, type FieldDifference, isFields } from "./compare-fields.ts";
+import { compare, type FieldDifference, isFields, OWN_PATHS } from "./compare-fields.ts";
 import { isMount } from "./declarable-paths.ts";
 import type { DeclaredRequest } from "./declaration.ts";
 import type { Json } from "./value-references.ts";
@@ -26,12 +26,28 @@ export async function stepFor(service: Service, request: DeclaredRequest): Promi
   const isAbsent = !read.ok && absent.includes(read.error.status ?? 0);
   if (!read.ok && !isAbsent) return read;
   const body = read.ok ? read.value.body : null;
-  const current = isFields(body) && isFields(body.data) ? body.data : null;
-  if (current === null) return ok({ request, action: "add", differences: [], unread: [] });
-  const compared = compare(request, current);
+  const answered = isFields(body) && isFields(body.data) ? body.data : null;
+  if (answered === null) return ok({ request, action: "add", differences: [], unread: [] });
+  const compared = compare(request, { ...answered, ...(await ownPaths(service, request, answered)) });
   const action =
     compared.differences.length === 0 ? "none" : isFixed(request, compared.differences) ? "conflict" : "change";
   return ok({ request, action, ...compared });
+}
+
+/** The declared fields that have a path of their own, as far as the caller may read it. */
+async function ownPaths(
+  service: Service,
+  { path, data }: DeclaredRequest,
+  answered: Readonly<Record<string, unknown>>,
+) {
+  const found: Record<string, unknown> = {};
+  for (const [field, below] of Object.entries(OWN_PATHS)) {
+    if (!Object.hasOwn(data, field) || Object.hasOwn(answered, field)) continue;
+    const read = await service.call("GET", addressOf(`${path}/${below}`));
+    const body = read.ok ? read.value.body : null;
+    if (isFields(body) && isFields(body.data)) found[field] = body.data[field];
+  }
+  return found;
 }
 
 /** True when a mount differs in more than its settings, such as in its type: no request can change that. */

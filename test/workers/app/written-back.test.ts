@@ -1,6 +1,7 @@
 import { beforeAll, expect, it, vi } from "vitest";
 import { compare } from "../../../scripts/declare/compare-fields.ts";
 import { pathProblem } from "../../../scripts/declare/declarable-paths.ts";
+import type { Json } from "../../../scripts/declare/value-references.ts";
 import { TEAM_ROUTES } from "../../../src/api/team/routes.ts";
 import { distinctTypes } from "../../../src/app/route-tables.ts";
 import { TABLES } from "../../../src/app/routes.ts";
@@ -449,6 +450,39 @@ it.each(Object.values(EXAMPLES).flat())(
     expect(read).toMatchObject(Object.fromEntries(Object.entries(sent).filter(([name]) => name in read)));
   },
 );
+
+/** Other forms of a value, which a server may take for the same one, for another, or for none. */
+function formsOf(value: unknown): Json[] {
+  if (typeof value === "boolean") return [String(value), value ? "1" : "0", ""];
+  if (typeof value === "number") return [String(value), `${value}s`, "2m", "", 0, "system"];
+  if (typeof value === "string")
+    return [value.toUpperCase(), ` ${value} `, `${value}/`, value.replace(/\/$/, ""), "", "default"];
+  if (!Array.isArray(value)) return [];
+  const texts = value.map(String);
+  return [texts.join(",,"), [...texts, "", ...texts], texts.map((text) => text.toUpperCase()), "", [], "default"];
+}
+
+it.each(
+  Object.values(EXAMPLES)
+    .flat()
+    .filter(({ path }) => pathProblem(path) === null),
+)("what was written to $path in other forms does not differ from what is read", async ({ path, fields }) => {
+  const at = path
+    .split("/")
+    .map((segment) => ids[segment] ?? segment)
+    .join("/");
+  const sent = JSON.parse(JSON.stringify(fields), (_, value) => ids[value] ?? value);
+  for (const [name, value] of Object.entries<Json>(sent)) {
+    for (const form of formsOf(value)) {
+      const data = { ...sent, [name]: form };
+      const { status } = await post(at, data);
+      expect(status).toBeLessThan(500);
+      if (status >= 300) continue;
+      const read = await get(at);
+      expect(compare({ path: at, data }, read).differences).toEqual([]);
+    }
+  }
+});
 
 it("the settings of a mount can be written back without sudo, with the time before which its tokens ended", async () => {
   const at = "sys/mounts/auth/aws/tune";

@@ -35,6 +35,9 @@ describe("a field is as declared", () => {
     ["claim_mappings", ["a=b", "c=d"], { a: "b", c: "d" }],
     ["metadata", "team=a", { team: "a" }],
     ["ignored", null, "anything"],
+    ["token_policies", "p1,,p2", ["p1", "p2"]],
+    ["token_type", "", "default"],
+    ["callback_mode", "", "direct"],
   ])("%s: %j and %j", (field, declared, current) => {
     const { differences } = compare({ path: "auth/a/role/r", data: { [field]: declared } }, { [field]: current });
     expect(differences).toEqual([]);
@@ -54,9 +57,35 @@ describe("a field is as declared", () => {
     ["metadata", ["team=b"], { team: "a" }],
     ["bind_secret_id", true, undefined],
     ["listing_visibility", "unauth", undefined],
+    ["token_type", "", "batch"],
+    ["bound_subject", "", "a"],
+    ["issuer", "https://a/", "https://a"],
   ])("%s: not %j and %j", (field, declared, current) => {
     const { differences } = compare({ path: "auth/a/role/r", data: { [field]: declared } }, { [field]: current });
     expect(differences).toEqual([{ field, declared, current }]);
+  });
+
+  it.each<[path: string, field: string, declared: Json, current: unknown]>([
+    ["sys/quotas/rate-limit/q", "path", "auth/jj", "auth/jj/"],
+    ["sys/quotas/rate-limit/q", "interval", "0s", 1],
+    ["auth/a/config", "default_role", "D", "d"],
+    ["auth/a/config", "oidc_discovery_url", "https://a/", "https://a"],
+    ["identity/oidc/config", "issuer", "https://a/", "https://a"],
+    ["auth/a/config/identity", "iam_metadata", "default", ["account_id", "auth_type"]],
+  ])("at %s is as declared, %s: %j and %j", (path, field, declared, current) => {
+    expect(compare({ path, data: { [field]: declared } }, { [field]: current }).differences).toEqual([]);
+  });
+
+  it("with a path of its own is compared there, if the caller may read it", async () => {
+    const service = new FakeService();
+    const role = request("auth/a/role/r", { token_ttl: 60, role_id: "fixed" });
+    service.kept.set(role.path, { token_ttl: 60 });
+    expect(await stepFor(service, role)).toMatchObject({ value: { action: "none", unread: ["role_id"] } });
+    service.kept.set(`${role.path}/role-id`, { role_id: "fixed" });
+    expect(await stepFor(service, role)).toMatchObject({ value: { action: "none", unread: [] } });
+    service.kept.set(`${role.path}/role-id`, { role_id: "other" });
+    const differences = [{ field: "role_id", declared: "fixed", current: "other" }];
+    expect(await stepFor(service, role)).toMatchObject({ value: { action: "change", differences } });
   });
 
   it("that no answer shows can't be compared", () => {
@@ -236,6 +265,8 @@ describe("what is shown of a step", () => {
       default_role: "def",
       bound_issuer: `hvs.${"x".repeat(30)}`,
       oidc_client_id: "id\u001b[2J",
+      secret_id: "ghi",
+      bind_secret_id: true,
     };
     const step = {
       action: "add",
@@ -248,6 +279,8 @@ describe("what is shown of a step", () => {
       "    default_role: (from the environment, ROLE)",
       "    bound_issuer: (not shown)",
       '    oidc_client_id: "id\\u001b[2J"',
+      "    secret_id: (not shown)",
+      "    bind_secret_id: true",
     ]);
   });
 
