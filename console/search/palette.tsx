@@ -1,4 +1,4 @@
-import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { idIn } from "../audit/request-id.ts";
 import { go } from "../router.ts";
 import { tokenIn } from "../secret-detection.ts";
@@ -20,7 +20,8 @@ function Palette({ onClose }: { readonly onClose: () => void }) {
   const { found, note, busy } = useSearch(text, isPasted);
   const results = KINDS.flatMap((kind) => found.filter((one) => one.kind === kind));
   const at = Math.min(chosen, results.length - 1);
-  useEffect(() => {
+  // Before the next key: an effect would open it after the next picture, and what is typed until then would be lost.
+  useLayoutEffect(() => {
     const element = dialog.current;
     element?.showModal();
     return () => element?.close();

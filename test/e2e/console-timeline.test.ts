@@ -153,6 +153,18 @@ describe.skipIf(executable === undefined)("timelines in the console", () => {
     expect(policy).toMatch(/path "sys\/policies\/acl\/other" \{\s+capabilities = \["update"\]/);
   });
 
+  it("opens the search before the next key, so that nothing that is typed is lost", async () => {
+    await openPlace(page, "session");
+    // Within the task of the key: no picture and no other event comes between.
+    const focused = await page.evaluate(`(async () => {
+      document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "k", ctrlKey: true, bubbles: true }));
+      for (let at = 0; at < 20; at++) await null;
+      return document.activeElement.getAttribute("aria-label");
+    })()`);
+    expect(focused).toBe("Search");
+    await page.keyboard.press("Escape");
+  });
+
   it("finds a request by a line that names its id, in two actions, and says where it is when it is not stored", async () => {
     const alive = (await api("POST", "auth/token/create", { policies: ["default"], display_name: "alive" })).auth;
     const id = await refusedId("sys/policies/acl/another", alive.client_token);
