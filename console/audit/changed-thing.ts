@@ -59,6 +59,13 @@ const THINGS: readonly Thing[] = [
     nameOf: ([mount = "", name = ""]) => `${name} of auth/${mount}/`,
     placeOf: ([mount = "", name = ""]) => href(["methods", mount], { part: "roles", name }),
   },
+  {
+    form: /^authentication-tokens\/(at-\w+)$/,
+    verbs: WROTE,
+    what: "team token",
+    nameOf: ([id = ""]) => id,
+    placeOf: () => "",
+  },
 ];
 
 const WRITES: ReadonlySet<string> = new Set(["create", "update", "patch"]);

@@ -372,7 +372,7 @@ describe.skipIf(executable === undefined)("an incident in the console", () => {
     await page.getByRole("option", { name: /platform.*ended token of this team of acme/ }).click();
     await shows(`The token ${named.id} is not among these`);
     const events = page.getByRole("region", { name: "The token that you looked for" }).getByRole("listitem");
-    await events.filter({ hasText: /delete.*by root/i }).waitFor();
+    await events.filter({ hasText: `Deleted the team token ${named.id} by root` }).waitFor();
     await expectFitsWidths(page);
     await openPlace(page, "ends");
     await page.getByRole("region", { name: "Tokens of teams that end in this time" }).getByText("None.").waitFor();

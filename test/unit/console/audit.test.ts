@@ -229,6 +229,7 @@ it.each([
   ["update", "sys/auth/ci/tune", ["Tuned the method", "auth/ci/", "/ui/methods/ci"]],
   ["update", "auth/aws/config/client", ["Wrote the settings of", "auth/aws/", "/ui/methods/aws"]],
   ["create", "auth/ci/role/web", ["Wrote the role", "web of auth/ci/", "/ui/methods/ci?part=roles&name=web"]],
+  ["delete", "authentication-tokens/at-6XLiiLfsjXTUw8vA", ["Deleted the team token", "at-6XLiiLfsjXTUw8vA", ""]],
   ["update", "auth/token/roles/web", ["Wrote the role", "web of auth/token/", "/ui/methods/token?part=roles&name=web"]],
 ] as const)("a change is told in words: %s of %s", (operation, path, [text, name, to]) => {
   expect(changedThing(event({ operation, path }))).toEqual({ text, name, to });
