@@ -14,7 +14,7 @@ import {
   userClaimOf,
 } from "./claim-rules.ts";
 import type { JwtConfig } from "./config.ts";
-import { clientProblem } from "./oidc/id-token.ts";
+import { clientProblem, missingProblem } from "./oidc/id-token.ts";
 import type { JwtRole } from "./role.ts";
 import { leewaysInForce, timesOf, validityProblem } from "./validity-times.ts";
 
@@ -23,9 +23,11 @@ export const CLAIM_CHECKS = {
   times: "The token is valid now, by its exp, nbf and iat.",
   bound_issuer: "The issuer (iss) is the one that the mount trusts.",
   bound_subject: "The subject (sub) is the one that the role is bound to.",
+  oidc_claims: "The token has an end, a time of issue and a subject (exp, iat, sub). For logins through a browser.",
   oidc_client: "The token is for this server (aud, azp). For logins through a browser.",
   bound_audiences: "An audience (aud) is one that the role is bound to.",
   user_claim: "The claim that names the holder is there.",
+  email_verified: "The issuer does not call the address unverified (email_verified). With the user_claim email.",
   groups_claim: "The claim that lists groups can be read. Without it the client is in no group.",
 } as const;
 
@@ -71,6 +73,7 @@ export function checkClaims(
   const isOther = boundSubject !== "" && claims.sub !== boundSubject;
   check("bound_subject", boundSubject || [], claims.sub, inToken(isOther ? "invalid subject (sub) claim" : null));
   const { clientId = "" } = config;
+  if (browser) check("oidc_claims", [], claims.sub, inToken(missingProblem(claims)));
   if (browser) check("oidc_client", clientId, claims.azp ?? claims.aud, inToken(clientProblem(claims, clientId)));
   // A token for the client of this server needs no further audience.
   const forAny = browser !== undefined && boundAudiences.length === 0;
@@ -86,6 +89,7 @@ export function checkClaims(
   const { userClaim, groupsClaim } = role;
   const holder = userClaimOf(claims, userClaim, role.userClaimJsonPointer);
   check("user_claim", userClaim, holder.ok ? holder.value : null, problemOf(holder));
+  if (EMAIL.has(userClaim)) check("email_verified", [], claims.email_verified, unverifiedProblem(claims));
   const metadata: Record<string, string> = {};
   for (const [name, key] of Object.entries(role.claimMappings)) {
     const mapped = mappedText(claims, name);
@@ -103,6 +107,16 @@ export function checkClaims(
   if (problem !== undefined) return refuse(problem);
   if (!holder.ok || !groups.ok) throw new Error("a claim that can't be read has a check that failed");
   return ok({ name: holder.value, metadata, groups: groups.value });
+}
+
+/** Names of the claim with an address of a person, with and without `user_claim_json_pointer`. */
+const EMAIL: ReadonlySet<string> = new Set(["email", "/email"]);
+
+/** Many providers let a person write any address, another person's too, until they have checked it. */
+function unverifiedProblem({ email_verified: verified = true }: Claims): string | null {
+  return verified === null || verified === true || verified === "true"
+    ? null
+    : 'the address in claim "email" is not verified (email_verified), and it names the holder';
 }
 
 /** Keys from discovery belong to one issuer. Only tokens of that issuer are accepted. */

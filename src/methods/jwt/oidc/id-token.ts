@@ -7,6 +7,17 @@ import { listOf } from "../claim-rules.ts";
 /** How far the clocks of the provider and of this server may differ. */
 const CLOCK_SKEW: Seconds = 60;
 
+/** Returns which claims an ID token lacks that each has (OpenID Connect Core, 2), or null. */
+export function missingProblem({ exp, iat, sub }: Claims): string | null {
+  const isThere = {
+    exp: typeof exp === "number",
+    iat: typeof iat === "number",
+    sub: typeof sub === "string" && sub !== "",
+  };
+  const missing = Object.entries(isThere).flatMap(([name, there]) => (there ? [] : [name]));
+  return missing.length === 0 ? null : `the ID token has no ${missing.join(", ")}`;
+}
+
 /** Returns why an ID token is not for this client (OpenID Connect Core, 3.1.3.7), or null. */
 export function clientProblem({ aud, azp }: Claims, clientId: string): string | null {
   const audiences = listOf(aud ?? []);

@@ -121,6 +121,23 @@ describe("a login through a browser", () => {
     });
     const bad = await ask({ ...claims, aud: "another" });
     expect([bad.body.data.allowed, outcomes(bad).oidc_client]).toEqual([false, "failed"]);
+    const partial = await ask({ ...claims, exp: undefined });
+    expect([partial.body.data.allowed, outcomes(partial).oidc_claims]).toEqual([false, "failed"]);
+  });
+
+  it.each([
+    ["true", 200],
+    [true, 200],
+    [undefined, 200],
+    [false, 400],
+    ["false", 400],
+    [0, 400],
+  ])("by an address that the provider calls verified, %j, is answered %d", async (email_verified, expected) => {
+    const mount = await mountOidc(root, "by-address", provider, { role: { user_claim: "email" } });
+    const { status, error } = await mount.login({ sub: "ann", email: "ann@example.com", email_verified });
+    expect([status, error]).toEqual([expected, expected === 200 ? "" : expect.stringContaining("is not verified")]);
+    const other = await mountOidc(root, "by-subject", provider);
+    expect((await other.login({ sub: "ann", email: "ann@example.com", email_verified })).status).toBe(200);
   });
 });
 
@@ -226,7 +243,10 @@ describe("an answer is refused", () => {
     ["no time of the sign-in", { auth_time: undefined }, "no auth_time"],
     ["an old sign-in", { auth_time: 1_700_000_000 }, "older than max_age"],
     ["its end in the past", { exp: 1_700_000_000 }, "token is expired"],
-    ["no holder", { sub: "" }, 'claim "sub" could not be converted'],
+    ["no end", { exp: null }, "the ID token has no exp"],
+    ["no time of issue", { iat: null }, "the ID token has no iat"],
+    ["no subject", { sub: undefined }, "the ID token has no sub"],
+    ["an empty subject", { sub: "" }, "the ID token has no sub"],
   ])("whose ID token has %s", async (_, claims, message) => {
     const mount = await mountOidc(root, "judged", provider, { role: { max_age: "1h" } });
     const now = Math.floor(Date.now() / 1000);
