@@ -1,10 +1,8 @@
 /**
- * Verifies an archive of the audit store offline: node verify-audit-archive.js DIR [JWKS]. DIR is an archive made by `grove
- * audit archive`: SHARD-NUMBER.jsonl with the lines of an object, heads.jsonl with signed heads. Or it is a copy of the
- * folder ID/audit of a bucket: the same lines in the files of SHARD-NUMBER/, a head in each file of heads/. JWKS (default:
- * jwks.json in DIR) has the public keys of the issuer. Give a copy that you trust, since an attacker who changes the archive
- * could change that file too. Each head signs the digest of an object's hash chain after a record. Exit codes: 1 something
- * is wrong, 2 there is nothing to verify, or no keys to verify it with.
+ * Verifies an archive of the audit store offline: node verify-audit-archive.js DIR [JWKS]. DIR is one of `grove audit archive`
+ * (SHARD-NUMBER.jsonl: lines of an object; heads.jsonl: signed heads, which have the digests of the objects' hash chains), or
+ * a copy of ID/audit of a bucket (SHARD-NUMBER/, heads/). JWKS (default: DIR/jwks.json) has the issuer's public keys: give a
+ * copy that you trust. Exit codes: 1 something is wrong, 2 there is nothing to verify, or no keys to verify it with.
  */
 import { createHash, createPublicKey, verify } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
@@ -15,13 +13,11 @@ if (directory === undefined) fail("usage: node verify-audit-archive.js DIR [JWKS
 const HASHES = { RS256: "sha256", RS384: "sha384", RS512: "sha512", ES256: "sha256", ES384: "sha384", ES512: "sha512" };
 const TYPE = "grove-audit-head";
 process.on("uncaughtException", ({ message }) => fail(`it can't be read: ${message}`, 2));
-
 function fail(message, code = 1) {
   console.log(message);
   process.exitCode = code;
   if (code === 2) process.exit();
 }
-
 const namesIn = (folder) => (existsSync(folder) ? readdirSync(folder).toSorted() : []);
 /** The texts of NAME.jsonl, or of the files of NAME/ in order. */
 const textsOf = (name) =>
@@ -30,7 +26,6 @@ const textsOf = (name) =>
     .map((file) => readFileSync(file, "utf8"));
 const linesOf = (name) => textsOf(name).flatMap((text) => text.split("\n").slice(0, -1));
 const jsonOf = (part) => JSON.parse(Buffer.from(part, "base64url").toString());
-
 /** The payload of a JWS; null without a valid signature by a known key. */
 function readSigned(jws, keys) {
   const [header, payload, signature] = jws.split(".");
@@ -38,31 +33,38 @@ function readSigned(jws, keys) {
   const jwk = keys.find((key) => key.kid === kid && key.alg === alg);
   if (!jwk || typ !== TYPE || (alg !== "EdDSA" && !HASHES[alg])) return null;
   const key = { key: createPublicKey({ key: jwk, format: "jwk" }), dsaEncoding: "ieee-p1363" };
-  const content = Buffer.from(`${header}.${payload}`);
-  return verify(HASHES[alg] ?? null, content, key, Buffer.from(signature, "base64url")) ? jsonOf(payload) : null;
+  const bytes = Buffer.from(signature, "base64url");
+  return verify(HASHES[alg] ?? null, Buffer.from(`${header}.${payload}`), key, bytes) ? jsonOf(payload) : null;
 }
-
 const isBucket = existsSync(join(directory, "heads")) && !existsSync(join(directory, "heads.jsonl"));
-/** The signed heads of each object: the digests after some of its records, with their times. */
-const signed = new Map();
-let newest = "";
+const signed = new Map(); // the heads of each object, with their times
 const texts = textsOf("heads").flatMap((text) => text.trim().split("\n"));
 if (texts.join("") === "") fail(`${directory}: no signed head: not made yet (once an hour), or taken away`, 2);
 const { keys } = JSON.parse(readFileSync(keyFile, "utf8"));
-for (const [at, jws] of texts.entries()) {
-  const { type, time, heads } = (jws !== "" && readSigned(jws, keys)) || {};
-  if (type !== TYPE) fail(`head ${at + 1} is not signed by a known key`);
-  else for (const head of heads) signed.set(head.object, [...(signed.get(head.object) ?? []), { ...head, time }]);
-  if (time > newest) newest = time;
+const read = texts.map((jws) => (jws !== "" && readSigned(jws, keys)) || {});
+const statements = read.filter(({ type }) => type === TYPE).toSorted((a, b) => (a.time < b.time ? -1 : 1));
+for (const [at, { type }] of read.entries()) if (type !== TYPE) fail(`head ${at + 1} is not signed by a known key`);
+let before = new Map(); // the numbers that the last head names, by shard: only the first are left out later, once deleted
+for (const { time, heads } of statements) {
+  const own = new Map();
+  for (const { dropped, ...head } of heads) {
+    const [shard, number] = head.object.split("/");
+    own.set(shard, [...(own.get(shard) ?? []), Number(number)]);
+    if (!dropped) signed.set(head.object, [...(signed.get(head.object) ?? []), { ...head, time }]);
+  }
+  for (const [shard, numbers] of before) {
+    const first = Math.min(...(own.get(shard) ?? []), Math.max(...numbers));
+    const wrong = numbers.find((number) => number >= first && !own.get(shard)?.includes(number));
+    if (wrong) fail(`${shard}/${wrong}: an earlier head names it, that of ${time} does not`);
+  }
+  before = own;
 }
 if (signed.size === 0) fail("there is no signed head");
 const digestAfter = (digest, line) => createHash("sha256").update(digest, "base64url").update(line).digest("base64url");
-
 /** Compares the lines of an object with its heads. Returns the digest after its last record. */
 function check(object, lines, heads) {
   const bySeq = heads.toSorted((a, b) => a.seq - b.seq);
-  const last = bySeq.at(-1).seq;
-  let [digest, good, next] = [bySeq[0].begins, 0, 0];
+  let [digest, good, next, last] = [bySeq[0].begins, 0, 0, bySeq.at(-1).seq];
   if (bySeq.some(({ begins }) => begins !== digest)) return fail(`${object}: two heads say that it begins differently`);
   for (let seq = 0; seq <= lines.length; seq++) {
     if (seq > 0) digest = digestAfter(digest, lines[seq - 1]);
@@ -73,23 +75,21 @@ function check(object, lines, heads) {
     }
   }
   if (lines.length < last) return fail(`${object}: the archive ends after ${lines.length} of ${last} records`);
-  const more = lines.length > good ? `, ${lines.length - good} later ones have no signed head yet` : "";
-  console.log(`${object}: ${good} records are good${more}`);
+  const more = lines.length - good;
+  console.log(`${object}: ${good} records are good${more > 0 ? `, ${more} later ones have no signed head yet` : ""}`);
   return digest;
 }
-
 for (const [object, heads] of signed) {
   const [shard, number] = object.split("/");
-  const lines = linesOf(`${shard}-${number}`);
-  const next = `${shard}/${Number(number) + 1}`;
+  const [lines, next] = [linesOf(`${shard}-${number}`), `${shard}/${Number(number) + 1}`];
   const later = [...signed.keys()].map((key) => key.split("/")).filter(([a, b]) => a === shard && Number(b) > number);
   const following = signed.get(next);
   if (later.length > 0 && !following) fail(`${object}: no signed head names the next object`);
   // An object is written to a bucket when it is full, before the next object begins. The last full one may still be missing.
-  const isOnItsWay = later.length === 1 && following?.every(({ time }) => time === newest);
+  const isOnItsWay = later.length === 1 && following?.every(({ time }) => time === statements.at(-1).time);
   const hasNext = existsSync(join(directory, next.replace("/", "-")));
   if (isBucket && lines.length === 0 && !hasNext && (later.length === 0 || isOnItsWay)) {
-    const state = isOnItsWay ? "full since the newest head, and not in the archive yet" : "not in the archive yet";
+    const state = `${isOnItsWay ? "full since the newest head, and " : ""}not in the archive yet`;
     console.log(`${object}: ${state}, at least ${Math.max(...heads.map(({ seq }) => seq))} records`);
     continue;
   }

@@ -1,7 +1,7 @@
 import { ok, type Result, refuse } from "../base/result.ts";
 import { fromBase64Url, toBase64Url } from "../crypto/bytes.ts";
 import { FIRST_DIGEST, type Head } from "./chain.ts";
-import type { AuditObject } from "./directory/audit-directory.ts";
+import { type AuditObject, LOST_ENTRY } from "./directory/audit-directory.ts";
 import type { AuditEnv } from "./env.ts";
 import { auditDirectoryOf, auditShardAt, nameOfObject, readObjectName } from "./object-name.ts";
 import type { AuditProblem } from "./shard/chain-check.ts";
@@ -40,7 +40,9 @@ interface VerifyPlace extends Head {
  * `place` is null, compares the entries of the directory with each other.
  */
 export async function verifyAudit(env: AuditEnv, place: VerifyPlace | null): Promise<Verified> {
-  const { objects, tampered } = await auditDirectoryOf(env).entries();
+  const directory = auditDirectoryOf(env);
+  if (!place) await directory.checkList();
+  const { objects, tampered } = await directory.entries();
   const problems: FoundProblem[] = place ? [] : listProblems(objects, tampered);
   const here = objects.filter(({ state }) => state !== "dropped").sort((a, b) => compare(a.name, b.name));
   const left = place ? here.filter(({ name }) => compare(name, place.object) >= 0) : here;
@@ -51,7 +53,8 @@ export async function verifyAudit(env: AuditEnv, place: VerifyPlace | null): Pro
     if (head.seq === 0) {
       checked++;
       const problem = object.seq === 0 ? null : await stub.verifyBegin(object.name, object.begins);
-      const found = problem ?? (object.broken === null ? null : "cut");
+      const isCut = object.broken !== null && object.broken !== LOST_ENTRY;
+      const found = problem ?? (isCut ? "cut" : null);
       if (found) problems.push({ object: object.name, problem: found, seq: problem ? 0 : (object.broken ?? 0) + 1 });
       if (found) continue;
     }
@@ -79,12 +82,21 @@ function listProblems(objects: readonly AuditObject[], tampered: readonly string
     const names = Array.from({ length: count }, (_, at) => nameOfObject({ shard, number: at + 1 }));
     return names.flatMap((name, at): FoundProblem[] => {
       const object = named.get(name);
-      if (!object) return [{ object: name, problem: "unlisted", seq: 0 }];
-      const before = at === 0 ? FIRST_DIGEST : named.get(names[at - 1] ?? "")?.digest;
-      const follows = before === undefined || before === object.begins;
-      return follows ? [] : [{ object: name, problem: "replaced", seq: 0 }];
+      if (!object || object.broken === LOST_ENTRY) return [{ object: name, problem: "unlisted", seq: 0 }];
+      const before = named.get(names[at - 1] ?? "");
+      const end = at === 0 ? FIRST_DIGEST : before?.broken === LOST_ENTRY ? undefined : before?.digest;
+      return end === undefined || end === object.begins ? [] : [{ object: name, problem: "replaced", seq: 0 }];
     });
   });
+}
+
+/** Names of the objects of which the directory knows that something was taken out or changed. No record is read. */
+export async function knownProblems(env: AuditEnv): Promise<string[]> {
+  const directory = auditDirectoryOf(env);
+  await directory.checkList();
+  const { objects, tampered } = await directory.entries();
+  const broken = objects.filter((object) => object.broken !== null).map(({ name }) => name);
+  return [...new Set([...broken, ...listProblems(objects, tampered).map(({ object }) => object)])];
 }
 
 function compare(a: string, b: string): number {

@@ -67,6 +67,7 @@ export type SealedKind =
   | "quota setting"
   | "system mark"
   | "audit object"
+  | "audit object number"
   | "audit batch"
   | "audit directory entry";
 

@@ -1,4 +1,4 @@
-import { auditDirectoryOf, auditShardAt, nameOfObject, readObjectName } from "../../audit/object-name.ts";
+import { auditDirectoryOf, auditShardAt, readObjectName } from "../../audit/object-name.ts";
 import { readVerifyCursor, verifyAudit } from "../../audit/verify.ts";
 import { type Route, simpleRoute, tokenRoute, withParameters } from "../../auth/route.ts";
 import { dataAnswer } from "../../auth/route-description.ts";
@@ -52,6 +52,7 @@ export const AUDIT_ARCHIVE_ROUTES: readonly Route[] = withParameters(
       answers: OBJECTS,
       handle: async ({ env }) => {
         const directory = auditDirectoryOf(env);
+        await directory.checkList();
         const [{ objects }, heads] = await Promise.all([directory.entries(), directory.signedHeads()]);
         const shown = objects.map(({ name, state, begins, openedAt, lastAt, seq, bytes }) => ({
           ...{ object: name, state, begins, records: seq, bytes },
@@ -67,7 +68,7 @@ export const AUDIT_ARCHIVE_ROUTES: readonly Route[] = withParameters(
       answers: PAGE,
       input: fieldSchema({ after: sent(count()).describe("Number of the record after which the lines begin.") }),
       handle: async ({ env, params, fields }) => {
-        const name = nameOfObject({ shard: Number(params.shard), number: Number(params.number) });
+        const name = `${params.shard}/${params.number}`;
         const isKnown = readObjectName(name) !== null && (await auditDirectoryOf(env).find(name)) !== null;
         if (!isKnown) return NOT_FOUND;
         const { lines, seq, isEnd } = await auditShardAt(env, name).archivePage(fields.after ?? 0);

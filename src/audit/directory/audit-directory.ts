@@ -1,12 +1,15 @@
 import { currentTime, formatRfc3339, type Ms } from "../../base/clock.ts";
+import { inGroups } from "../../base/parallel.ts";
 import { reportTampering } from "../../storage/row-seals.ts";
 import { SealedTable, type TableShape } from "../../storage/sealed-table.ts";
 import { columnOf, type Migration } from "../../storage/tables.ts";
+import type { AuditObjectNumber } from "../../system/audit-object-numbers.ts";
 import { GroveObject } from "../../system/grove-object.ts";
 import { mustServe } from "../../system/installation.ts";
+import { systemOf } from "../../system/system.ts";
 import { FIRST_DIGEST, type Head } from "../chain.ts";
 import type { AuditEnv } from "../env.ts";
-import { auditShardAt, readObjectName } from "../object-name.ts";
+import { auditShardAt, nameOfObject, readObjectName } from "../object-name.ts";
 import { keptBytes, keptMs, openMs } from "../retention.ts";
 import { archiveOf, putHeads, putPage } from "./archive.ts";
 import { signHeads } from "./signed-head.ts";
@@ -53,13 +56,16 @@ export interface AuditObject extends Head {
   readonly bytes: number;
   /**
    * Number of the last record that was known when the object reported a chain without it: records after it were
-   * deleted, or an earlier state of the object was put in its place. null: never.
+   * deleted, or an earlier state of the object was put in its place. null: never. `LOST_ENTRY`: its entry itself was lost.
    */
   readonly broken: number | null;
 }
 
+/** `broken` of an object whose entry was deleted or changed, and written again. */
+export const LOST_ENTRY = -1;
+
 /** What an object reports of itself. */
-interface HeadReport extends Head {
+export interface HeadReport extends Head {
   readonly closed: boolean;
   readonly lastAt: Ms;
   readonly bytes: number;
@@ -119,6 +125,8 @@ export class AuditDirectory extends GroveObject<AuditEnv> {
   readonly #objects: SealedTable<ObjectRow>;
   /** When `#retain` runs next. */
   #retainAt: Ms = 0;
+  /** True when this instance has compared its entries with the numbers that System knows. */
+  #isCompared = false;
 
   constructor(ctx: DurableObjectState, env: AuditEnv) {
     super(ctx, env, AUDIT_DIRECTORY_MIGRATIONS);
@@ -147,6 +155,14 @@ export class AuditDirectory extends GroveObject<AuditEnv> {
    */
   async open(name: string): Promise<{ readonly begins: string } | null> {
     await this.keys.open();
+    // Before the object is registered: in the place of a lost one it would hide the loss.
+    await this.#compare();
+    const opened = await this.#register(name);
+    await this.#compare();
+    return opened;
+  }
+
+  async #register(name: string): Promise<{ readonly begins: string } | null> {
     const place = readObjectName(name);
     if (!place) throw new Error("no object of the store has this name");
     const known = this.#objects.find(name);
@@ -174,9 +190,8 @@ export class AuditDirectory extends GroveObject<AuditEnv> {
    * answer is null. Safe to repeat.
    */
   async witness(name: string, report: HeadReport, before: Head | null): Promise<Head | null> {
-    await this.keys.open();
-    const known = this.#objects.find(name);
-    if (!known) throw new Error("the object is not registered");
+    await this.#openList();
+    const known = this.#objects.find(name) ?? (await this.#writeAgain(name));
     if (before?.seq !== known.seq) return { seq: known.seq, digest: known.digest };
     const row = before.digest === known.digest ? known : this.#cut(known);
     const { closed, lastAt, seq, digest, bytes, term } = report;
@@ -188,22 +203,41 @@ export class AuditDirectory extends GroveObject<AuditEnv> {
 
   /** The objects that have records, the newest of each shard first. */
   async stored(): Promise<AuditObject[]> {
-    await this.keys.open();
+    await this.#openList();
     return this.#objects.list(`${STORED} ORDER BY number DESC, shard`).map(objectOf);
   }
 
   /** The object with this name, or null. */
   async find(name: string): Promise<AuditObject | null> {
-    await this.keys.open();
+    await this.#openList();
     const row = this.#objects.find(name);
     return row && objectOf(row);
   }
 
   /** The newest object of a shard, or null. */
   async newest(shard: number): Promise<AuditObject | null> {
-    await this.keys.open();
+    await this.#openList();
     const row = this.#newest(shard);
     return row && objectOf(row);
+  }
+
+  /**
+   * Compares the entries with System and with the shards themselves: an object may have come after the newest one that
+   * either knows. Entries that were lost are written again, and stay marked as `LOST_ENTRY`.
+   */
+  async checkList(): Promise<void> {
+    await this.keys.open();
+    await this.#compare();
+    const newest = new Map(Array.from({ length: this.env.deployment.auditShards }, (_, shard) => [shard, 0]));
+    for (const { shard, number } of this.#numbers()) newest.set(shard, number);
+    await inGroups([...newest], async ([shard, number]) => {
+      for (let next = number + 1; ; next++) {
+        const name = nameOfObject({ shard, number: next });
+        const standing = await auditShardAt(this.env, name).standing(name);
+        if (!standing || this.#objects.find(name)) return;
+        await this.#writeAgain(name);
+      }
+    });
   }
 
   /** All objects, and the names of entries that were not written by Grove. */
@@ -225,6 +259,58 @@ export class AuditDirectory extends GroveObject<AuditEnv> {
     return terms.length === 0 ? null : Math.min(...terms);
   }
 
+  /** Opens the keys, and compares the list once. A failure does not hold up the caller: `checkList` shows it. */
+  async #openList(): Promise<void> {
+    await this.keys.open();
+    if (this.#isCompared) return;
+    await this.#compare().catch((error: unknown) => {
+      console.error(JSON.stringify({ type: "audit list", error: String(error) }));
+    });
+  }
+
+  /** Tells System the numbers of the newest objects, and writes entries again that are missing up to those it knows. */
+  async #compare(): Promise<void> {
+    const known = await systemOf(this.env).noteAuditObjects(this.#numbers());
+    const named = new Set(this.#objects.list().map(({ name }) => name));
+    for (const { shard, number: last } of known) {
+      for (let number = 1; number <= last; number++) {
+        const name = nameOfObject({ shard, number });
+        if (!named.has(name)) await this.#writeAgain(name);
+      }
+    }
+    this.#isCompared = true;
+  }
+
+  /** The numbers of the newest objects. */
+  #numbers(): AuditObjectNumber[] {
+    const newest = new Map<number, number>();
+    for (const { shard, number } of this.#objects.list("ORDER BY number")) newest.set(shard, number);
+    return [...newest].map(([shard, number]) => ({ shard, number }));
+  }
+
+  /** Writes the entry of an object again, as the object describes itself, or as deleted when it has no records. */
+  async #writeAgain(name: string): Promise<ObjectRow> {
+    const place = readObjectName(name);
+    if (!place) throw new Error("no object of the store has this name");
+    const standing = await auditShardAt(this.env, name).standing(name);
+    const other = this.#objects.find(name);
+    if (other) return other;
+    reportTampering({ kind: "audit object", object: name, row: LOST_ENTRY });
+    const now = currentTime();
+    const { begins, openedAt, lastAt, closed, ...rest } = standing ?? {
+      ...{ begins: FIRST_DIGEST, openedAt: now, lastAt: now, closed: true },
+      ...{ seq: 0, digest: FIRST_DIGEST, bytes: 0, term: null },
+    };
+    const state: ObjectState = !standing ? "dropped" : closed ? "closed" : "open";
+    const times = { opened_at: openedAt, last_at: lastAt };
+    const row: ObjectRow = { name, ...place, state, begins, ...times, ...rest, broken: LOST_ENTRY, archived: 0 };
+    // An entry that Grove has not written may be in its place.
+    this.tables.exec("DELETE FROM objects WHERE shard = ? AND number = ?", place.shard, place.number);
+    this.#objects.put(row);
+    await this.alarms.set();
+    return row;
+  }
+
   #newest(shard: number): ObjectRow | null {
     return this.#objects.list("WHERE shard = ? ORDER BY number DESC LIMIT 1", shard)[0] ?? null;
   }
@@ -239,8 +325,9 @@ export class AuditDirectory extends GroveObject<AuditEnv> {
   /** Signs all heads, and writes them to the log and the archive. */
   async #sign(): Promise<void> {
     const installation = await mustServe(this.env);
+    await this.#compare();
     const now = currentTime();
-    const jws = await signHeads(this.env, installation, this.#objects.list(STORED).map(objectOf), now);
+    const jws = await signHeads(this.env, installation, this.#signed().map(objectOf), now);
     // A line of the audit log, which is written whatever LOG_LEVEL says.
     console.log(JSON.stringify({ type: "audit-head", time: formatRfc3339(now), jws }));
     // The row says that the hour is done, so it comes after the export: a crash in between repeats both.
@@ -248,6 +335,18 @@ export class AuditDirectory extends GroveObject<AuditEnv> {
     if (archive) await putHeads(archive, installation.clusterId, now, jws);
     this.tables.exec("INSERT OR REPLACE INTO heads (at, jws) VALUES (?, ?)", now, jws);
     this.tables.exec("DELETE FROM heads WHERE at NOT IN (SELECT at FROM heads ORDER BY at DESC LIMIT ?)", MAX_HEADS);
+  }
+
+  /**
+   * The objects that a head names: in each shard all from the first that is stored to the newest, or the newest alone.
+   * So a shard that was named once stays named, and its first and its last number never go down.
+   */
+  #signed(): ObjectRow[] {
+    const shards = Map.groupBy(this.#objects.list("ORDER BY shard, number"), ({ shard }) => shard);
+    return [...shards.values()].flatMap((rows) => {
+      const first = rows.findIndex(({ state }) => state !== "dropped");
+      return rows.slice(first < 0 ? -1 : first);
+    });
   }
 
   /** Copies a page of a full object into the archive. */

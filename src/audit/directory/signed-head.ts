@@ -15,6 +15,7 @@ const TYPE = "grove-audit-head";
 interface SignedObject extends Head {
   readonly name: string;
   readonly begins: string;
+  readonly state: string;
 }
 
 /**
@@ -32,7 +33,10 @@ export async function signHeads(
   const made = await ensureDefaultKey(env, keys, DEFAULT_KEY);
   const signer = made.ok ? await oidcIssuerOf(env).signerOfKey(DEFAULT_KEY) : null;
   if (!signer) throw new Error("the issuer has no default key");
-  const heads = objects.map(({ name, begins, seq, digest }) => ({ object: name, begins, seq, digest }));
+  const heads = objects.map(({ name, begins, seq, digest, state }) => ({
+    ...{ object: name, begins, seq, digest },
+    ...(state === "dropped" && { dropped: true }),
+  }));
   const text = JSON.stringify({ type: TYPE, cluster_id: clusterId, time: formatRfc3339(now), heads });
   return new CompactSign(new TextEncoder().encode(text))
     .setProtectedHeader({ alg: signer.key.algorithm, kid: signer.signing.kid, typ: TYPE })

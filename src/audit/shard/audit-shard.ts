@@ -6,6 +6,7 @@ import { GroveObject } from "../../system/grove-object.ts";
 import { type Installation, mustLoadInstallation } from "../../system/installation.ts";
 import { rowGroups, storedLine, textOfRow } from "../batch-text.ts";
 import { digestAfter, type Head } from "../chain.ts";
+import type { HeadReport } from "../directory/audit-directory.ts";
 import type { AppendAnswer, AuditBatch, AuditEntry } from "../entry.ts";
 import type { AuditEnv } from "../env.ts";
 import { mentionKeys } from "../mention-keys.ts";
@@ -83,6 +84,14 @@ export class AuditShard extends GroveObject<AuditEnv> {
   async uses(accessor: string, from: Ms, before: Ms): Promise<{ uses: AuditUse[]; more: boolean }> {
     const { keys } = await mustLoadInstallation(this.env);
     return this.#reader.uses(keys, accessor, from, before);
+  }
+
+  /** What the object says of itself, for a directory that has lost its entry; null when it has no records. */
+  async standing(name: string): Promise<Standing | null> {
+    await this.keys.open();
+    const about = this.#about.find(1);
+    if (about?.name !== name) return null;
+    return { ...this.#reportOf(about), begins: about.begins, openedAt: about.opened_at };
   }
 
   /** Compares the object with its entry in the directory. Returns what is wrong, or null. */
@@ -241,15 +250,8 @@ export class AuditShard extends GroveObject<AuditEnv> {
   async #report(): Promise<void> {
     const about = this.#about.find(1);
     if (!about) return;
-    const { at: lastAt, ...head } = this.#head ?? this.#lastHead(about.begins);
-    const [first] = this.#batches.list("ORDER BY first_seq LIMIT 1");
-    const report = {
-      ...head,
-      closed: about.closed === 1,
-      lastAt,
-      bytes: this.ctx.storage.sql.databaseSize,
-      term: first ? termOfSealed(new Uint8Array(first.sealed)) : null,
-    };
+    const report = this.#reportOf(about);
+    const head = { seq: report.seq, digest: report.digest };
     // A call that comes late changes nothing: it names a head that the directory does not know any more.
     const directory = auditDirectoryOf(this.env);
     const witness = (before: Head | null) =>
@@ -262,6 +264,13 @@ export class AuditShard extends GroveObject<AuditEnv> {
     this.#unknownSince = null;
   }
 
+  #reportOf({ begins, closed }: AboutRow): HeadReport {
+    const { at: lastAt, seq, digest } = this.#head ?? this.#lastHead(begins);
+    const [first] = this.#batches.list("ORDER BY first_seq LIMIT 1");
+    const term = first ? termOfSealed(new Uint8Array(first.sealed)) : null;
+    return { seq, digest, closed: closed === 1, lastAt, bytes: this.ctx.storage.sql.databaseSize, term };
+  }
+
   /** The head after the record `seq`; with an empty digest when no row ends with that record. */
   #headAt(seq: number, begins: string): Head {
     if (seq === 0) return { seq, digest: begins };
@@ -269,6 +278,12 @@ export class AuditShard extends GroveObject<AuditEnv> {
     const found = row && headAfter(row);
     return { seq, digest: found?.seq === seq ? found.digest : "" };
   }
+}
+
+/** An object as it describes itself. */
+interface Standing extends HeadReport {
+  readonly begins: string;
+  readonly openedAt: Ms;
 }
 
 interface StoredHead extends Head {

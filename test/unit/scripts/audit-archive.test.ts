@@ -129,6 +129,37 @@ describe("the verification of an archive", () => {
   });
 });
 
+describe("a head that names less than one before it", () => {
+  const chainOf = (numbers: readonly number[], more = {}) =>
+    numbers.map((number) => ({ ...head(`0/${number}`, 6), ...more }));
+  const verifiedHeads = async (...heads: readonly (readonly object[])[]) => {
+    for (const number of [1, 2, 3]) write(`0-${number}.jsonl`, LINES);
+    write("heads.jsonl", await Promise.all(heads.map((one, at) => signed(one, signer.privateKey, 10 + at))));
+    writeFileSync(join(directory, "jwks.json"), JSON.stringify(await keys()));
+    return verified().said.filter((line) => line.includes("an earlier head"));
+  };
+
+  it.each<[string, (readonly object[])[], string | null]>([
+    ["is empty", [chainOf([1, 2]), []], "0/2"],
+    ["lacks the newest", [chainOf([1, 2]), chainOf([1])], "0/2"],
+    ["lacks one between others", [chainOf([1, 2, 3]), chainOf([1, 3])], "0/2"],
+    ["begins anew", [chainOf([2, 3]), chainOf([1])], "0/2"],
+    ["lacks the first, which retention deleted", [chainOf([1, 2]), chainOf([2, 3])], null],
+    ["is only the newest, deleted too", [chainOf([1, 2]), chainOf([2], { dropped: true })], null],
+  ])("is found when it %s", async (_, heads, object) => {
+    const said = object ? [`${object}: an earlier head names it, that of 2026-11-29T11:00:00.000Z does not`] : [];
+    expect(await verifiedHeads(...heads)).toEqual(said);
+  });
+
+  it("is found in whatever order the heads are", async () => {
+    for (const number of [1, 2]) write(`0-${number}.jsonl`, LINES);
+    const [later, earlier] = [signed([], signer.privateKey, 12), signed(chainOf([1]), signer.privateKey, 11)];
+    write("heads.jsonl", [await later, await earlier]);
+    writeFileSync(join(directory, "jwks.json"), JSON.stringify(await keys()));
+    expect(verified().said).toContainEqual(expect.stringContaining("0/1: an earlier head names it"));
+  });
+});
+
 describe("the verification of a bucket's folder", () => {
   const page = (object: string, first: number, lines: readonly string[]) => {
     mkdirSync(join(directory, object), { recursive: true });

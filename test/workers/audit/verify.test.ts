@@ -1,9 +1,10 @@
 import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { systemOf } from "../../../src/system/system.ts";
 import { append, batchOf, deleteAll, directory, entryOf, initializedAlone, shard } from "../../support/audit-store.ts";
 import { holdAlarms, ringAlarm } from "../../support/calls.ts";
 import { crash } from "../../support/objects.ts";
 import { rowsOf } from "../../support/rows.ts";
-import { call, dataOf, tokenUnder } from "../../support/service.ts";
+import { bindings, call, dataOf, tokenUnder } from "../../support/service.ts";
 import { alter, changeRows, deleteRows, insertRows } from "../../support/storage-writer.ts";
 
 const DAY_MS = 86_400_000;
@@ -173,6 +174,90 @@ describe("what somebody with the storage alone does", () => {
     await deleteRows(directory(), "objects", { name: one });
     await crash(directory());
     expect(await problemsOf(one, next)).toEqual([["unlisted", 0]]);
+  });
+});
+
+describe("entries of the directory are deleted while the server is stopped", () => {
+  const deleteEntries = async (where = "1 = 1") => {
+    await alter(directory(), `DELETE FROM objects WHERE ${where}`);
+    await crash(directory());
+  };
+  const listed = async (name: string) => (await directory().stored()).some((object) => object.name === name);
+  const audit = async () => {
+    Object.assign(bindings, { AUDIT_STORE: "on" });
+    const { checks } = dataOf<{ checks: { name: string; state: string; seen: string }[] }>(
+      await call("GET", "sys/doctor", { token: root }),
+    );
+    Object.assign(bindings, { AUDIT_STORE: "off" });
+    return checks.find(({ name }) => name === "audit");
+  };
+
+  it("all of them: they are named, the doctor says so, and the records are found again", async () => {
+    const name = await filled();
+    await deleteEntries();
+    expect(await audit()).toMatchObject({ state: "failing", seen: expect.stringContaining("storage was changed") });
+    expect(await problemsOf(name)).toEqual([["unlisted", 0]]);
+    expect(await listed(name)).toBe(true);
+    await append(name, batchOf([entryOf(99)]));
+    await report(name);
+    expect(await problemsOf(name)).toEqual([["unlisted", 0]]);
+    expect((await directory().find(name))?.seq).toBe(2 * ROWS + 1);
+  });
+
+  it("the newest of a shard alone: it is named, also when its object is deleted too", async () => {
+    for (const isDeleted of [false, true]) {
+      const [one, next] = [await filled(), `${shards}/2`];
+      vi.setSystemTime(Date.now() + 4 * DAY_MS);
+      expect(await append(one, batchOf([entryOf(1)]))).toBe("full");
+      await append(next, batchOf([entryOf(1)]));
+      await deleteEntries(`name = '${next}'`);
+      if (isDeleted) await deleteAll(shard(next));
+      expect(await problemsOf(one, next)).toEqual([["unlisted", 0]]);
+    }
+  });
+
+  it("a new object takes no place of a lost one", async () => {
+    const name = await filled();
+    await deleteEntries(`name = '${name}'`);
+    await deleteAll(shard(name));
+    expect(await append(name, batchOf([entryOf(1)]))).toBe("full");
+    expect(await problemsOf(name)).toEqual([["unlisted", 0]]);
+  });
+
+  it("also the numbers that System knows: the shards themselves are asked", async () => {
+    await append("0/1", batchOf([entryOf(1)]));
+    await deleteEntries("shard = 0");
+    await alter(systemOf(bindings), "DELETE FROM audit_numbers");
+    expect(await problemsOf("0/1")).toEqual([["unlisted", 0]]);
+  });
+
+  it("an object that reports a head is listed again", async () => {
+    const name = await filled();
+    await append(name, batchOf([entryOf(99)]));
+    await alter(directory(), `DELETE FROM objects WHERE name = '${name}'`);
+    await report(name);
+    expect(await listed(name)).toBe(true);
+    expect(await problemsOf(name)).toEqual([["unlisted", 0]]);
+  });
+
+  it("a head names what it named before, also when the records are deleted by retention", async () => {
+    const name = await filled();
+    const named = async () => {
+      vi.setSystemTime(Date.now() + 3_600_000);
+      await ringAlarm(directory());
+      const [, payload = ""] = (await directory().signedHeads()).at(-1)?.split(".") ?? [];
+      const { heads } = JSON.parse(atob(payload.replaceAll("-", "+").replaceAll("_", "/"))) as {
+        heads: { object: string; dropped?: boolean }[];
+      };
+      return heads.find(({ object }) => object === name);
+    };
+    expect(await named()).toMatchObject({ object: name, seq: 2 * ROWS });
+    await deleteEntries();
+    expect(await named()).toMatchObject({ object: name, seq: 2 * ROWS });
+    vi.setSystemTime(Date.now() + 40 * DAY_MS);
+    await ringAlarm(directory());
+    await named();
+    expect(await named()).toMatchObject({ object: name, dropped: true });
   });
 });
 

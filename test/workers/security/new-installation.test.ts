@@ -26,7 +26,8 @@ const planted = (name: string, text: string, rules: string) =>
 const GIVING = 'path "sys/auth" { capabilities = ["read", "sudo"] }';
 
 /** Takes the keys of an installation away, and every seal of its System object. */
-const TABLES = ["policies", "mounts", "watermarks", "rate_limit_quotas", "quota_config", "key_rotation"];
+const QUOTAS = ["rate_limit_quotas", "quota_config"];
+const TABLES = ["policies", "mounts", "watermarks", ...QUOTAS, "key_rotation", "audit_numbers"];
 const WITHOUT_SEALS = TABLES.map((table) => `UPDATE ${table} SET seal = NULL`);
 const WITHOUT_KEYS = "UPDATE installation SET sealed_key_ring = NULL";
 

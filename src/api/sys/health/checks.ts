@@ -1,3 +1,4 @@
+import { knownProblems } from "../../../audit/verify.ts";
 import { auditBacklog } from "../../../audit/writer/isolate-writer.ts";
 import { backupIntervalMs, backupRunsOf } from "../../../backup/bucket/backup-runs.ts";
 import { currentTime, inTime, type Ms } from "../../../base/clock.ts";
@@ -101,7 +102,10 @@ const CHECKS: readonly Check[] = [
   [
     "audit",
     "Audit log",
-    ({ context: { env } }) => judgeAudit({ isStored: env.AUDIT_STORE !== "off", ...auditBacklog() }),
+    async ({ context: { env } }) => {
+      const isStored = env.AUDIT_STORE !== "off";
+      return judgeAudit({ isStored, lost: isStored ? await knownProblems(env) : [], ...auditBacklog() });
+    },
   ],
   [
     "leases",

@@ -404,6 +404,8 @@ export function judgeEndless({ endless, endlessRoot, total }: TokenFacts): Findi
 interface AuditFacts {
   /** False: the log is the stream of the process alone. */
   readonly isStored: boolean;
+  /** Names of the objects of which something was taken out or changed, as far as the directory knows. */
+  readonly lost: readonly string[];
   /** Records of the instance that answers: waiting to be stored, and dropped. */
   readonly waiting: number;
   readonly dropped: number;
@@ -412,11 +414,16 @@ interface AuditFacts {
 /** Records that may wait for a moment under load. */
 const MAX_WAITING_RECORDS = 200;
 
-export function judgeAudit({ isStored, waiting, dropped }: AuditFacts): Finding {
+export function judgeAudit({ isStored, lost, waiting, dropped }: AuditFacts): Finding {
   const link = "docs/audit.md#keeping-it";
   if (!isStored) {
     const seen = "each request is two lines of the process's output; whether they are kept can't be seen from here";
     return unknown(seen, "Make sure that they are, off this machine.", link);
+  }
+  if (lost.length > 0) {
+    const seen = `the storage was changed: records or entries of ${named(lost)} were taken out or replaced`;
+    const advice = "Run grove audit verify, keep a copy of the storage, and compare with the archive.";
+    return failing(seen, advice, "docs/audit.md#nothing-is-taken-out-unseen");
   }
   if (dropped > 0) {
     const seen = `${dropped} records of the instance that answered could not be stored; its output has their lines`;
