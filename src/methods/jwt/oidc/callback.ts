@@ -45,7 +45,14 @@ export async function loginOf(
   const { checks } = attempt;
   const found = await openLogin(attempt, way, key, now);
   if (found === "other client") return checks.record("oidc_client_nonce", {}, refuse("invalid client_nonce"));
+  if (found) noteRole(attempt, found);
   return checks.record("oidc_state", {}, found ? ok(found) : refuse(EXPIRED));
+}
+
+/** Notes the role of a login that was found, so that a refusal names it. */
+export function noteRole({ notes }: OidcAttempt, { roleName, role }: Pick<OpenedLogin, "roleName" | "role">): void {
+  notes.role = roleName;
+  if (role) notes.roleExists = true;
 }
 
 /** Makes the checks of a login whose client brings the answer of the provider. It ends, whatever they say. */

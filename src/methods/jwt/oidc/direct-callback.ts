@@ -3,11 +3,11 @@ import { err, ok, type Result, refuse } from "../../../base/result.ts";
 import { randomText } from "../../../crypto/base62.ts";
 import type { Reply } from "../../../wire/reply.ts";
 import type { OidcAttempt } from "./browser-checks.ts";
-import { EXPIRED, loginOf, type ProviderAnswer } from "./callback.ts";
+import { EXPIRED, loginOf, noteRole, type ProviderAnswer } from "./callback.ts";
 import { confirmationPage, textPage } from "./html-pages.ts";
 import { type Confirmed, changeLogin, type DirectLogin, isConfirmed, type OpenedLogin } from "./pending-login-state.ts";
-import { keepCode } from "./stored-code.ts";
-import { browserRole, conditionsOf, knownProvider, redeemCode } from "./verify-tokens.ts";
+import { isRefusal, keepCode } from "./stored-code.ts";
+import { browserRole, conditionsOf, knownProvider, LOGIN_FAILED, redeemCode } from "./verify-tokens.ts";
 
 /** Letters that are not mistaken for one another, and that make no words (RFC 8628, section 6.1). */
 const LETTERS = "BCDFGHJKLMNPQRSTVWXZ";
@@ -27,16 +27,26 @@ function isUserCode(typed: string, code: string): boolean {
 
 /**
  * Keeps the code of an answer that came to this server, and returns the page that asks the person to confirm. The page
- * has a secret: only who came back from the provider with this code can confirm it.
+ * has a secret: only who came back from the provider with this code can confirm it. A refusal of the provider ends the
+ * login, and is kept for the client.
  */
 export async function askPerson(
   attempt: OidcAttempt,
   login: OpenedLogin<DirectLogin>,
   answer: ProviderAnswer,
 ): Promise<Result<Reply>> {
-  if (login.pending.progress !== "asking") return attempt.checks.record("oidc_state", {}, refuse(EXPIRED));
-  const confirmation = await keepCode(attempt, login, answer, currentTime());
-  return confirmation.ok ? ok(pageFor(login, confirmation.value, false)) : confirmation;
+  const { checks } = attempt;
+  const { pending } = login;
+  noteRole(attempt, login);
+  if (pending.progress !== "asking") return checks.record("oidc_state", {}, refuse(EXPIRED));
+  const now = currentTime();
+  const confirmation = await keepCode(attempt, login, answer, now);
+  if (confirmation.ok) return ok(pageFor(login, confirmation.value, false));
+  if (isRefusal(checks.failed)) {
+    const refusal = "message" in confirmation.error ? confirmation.error.message : LOGIN_FAILED;
+    await changeLogin(attempt, login, { ...withoutSecrets(pending), progress: { refusal } }, now);
+  }
+  return confirmation;
 }
 
 function pageFor({ key, roleName, pending }: OpenedLogin<DirectLogin>, confirmation: string, isRetry: boolean): Reply {
@@ -68,8 +78,8 @@ export async function confirmLogin(attempt: OidcAttempt, sent: Confirmation): Pr
   const row = await changeLogin(attempt, login, confirmed, now);
   if (!row) return checks.record("oidc_state", {}, refuse(EXPIRED));
   const result = await resultOf(attempt, login, pending.code, now);
-  const refusal = checks.failed?.description ?? "The sign-in can't go on now.";
-  const progress = result.ok ? result.value : { refusal };
+  const why = checks.failed ? `This check did not pass: ${checks.failed.description}` : "The sign-in can't go on now.";
+  const progress = result.ok ? result.value : { refusal: `${LOGIN_FAILED} ${why}` };
   await changeLogin(attempt, { row }, { ...confirmed, progress }, now);
   return result.ok ? ok(textPage(200, "Signed in", "You can close this page: the program goes on.")) : result;
 }

@@ -2,11 +2,11 @@ import { currentTime } from "../../../base/clock.ts";
 import { ok, type Result, refuse } from "../../../base/result.ts";
 import type { Reply } from "../../../wire/reply.ts";
 import type { OidcAttempt } from "./browser-checks.ts";
-import { EXPIRED, type ProviderAnswer } from "./callback.ts";
+import { EXPIRED, noteRole, type ProviderAnswer } from "./callback.ts";
 import { askPerson } from "./direct-callback.ts";
 import { textPage } from "./html-pages.ts";
-import { type CodeLogin, isConfirmed, type OpenedLogin } from "./pending-login-state.ts";
-import { codeOf, keepCode } from "./stored-code.ts";
+import { type CodeLogin, isConfirmed, type OpenedLogin, openLogin } from "./pending-login-state.ts";
+import { codeOf, isRefusal, keepCode } from "./stored-code.ts";
 
 /**
  * True for an answer that the provider has posted (`form_post`), and for one that a command passes on as it came. False
@@ -23,6 +23,7 @@ export async function takePosted(
   answer: ProviderAnswer,
 ): Promise<Result<Reply>> {
   const { pending } = login;
+  noteRole(attempt, login);
   if (pending.kind === "direct") return askPerson(attempt, { ...login, pending }, answer);
   if (pending.kind !== "code") return attempt.checks.record("oidc_state", {}, refuse(EXPIRED));
   const { returnTo } = pending;
@@ -41,15 +42,22 @@ async function passedOn(
   return code.ok ? ok(textPage(200, "Signed in", "The program that you started goes on.")) : code;
 }
 
-/** Keeps the code, and sends the browser back to the page that began, with a secret in the place of the code. */
+/**
+ * Keeps the code, and sends the browser back to the page that began, with a secret in the place of the code. A refusal
+ * of the provider ends the login.
+ */
 async function sendBack(
   attempt: OidcAttempt,
   login: OpenedLogin<CodeLogin>,
   answer: ProviderAnswer,
   returnTo: string,
 ): Promise<Result<Reply>> {
-  const confirmation = await keepCode(attempt, login, answer, currentTime());
-  if (!confirmation.ok) return confirmation;
+  const now = currentTime();
+  const confirmation = await keepCode(attempt, login, answer, now);
+  if (!confirmation.ok) {
+    if (isRefusal(attempt.checks.failed)) await openLogin(attempt, "take", login.key, now);
+    return confirmation;
+  }
   const url = new URL(returnTo);
   url.searchParams.set("state", answer.state);
   url.searchParams.set("code", confirmation.value);

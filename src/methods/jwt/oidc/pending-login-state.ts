@@ -72,7 +72,7 @@ export interface DirectLogin extends Omit<CodeLogin, "kind" | "returnTo"> {
   readonly clientAddress: string | null;
   /** Number of wrong user codes. */
   readonly wrongCodes: number;
-  /** Where it is: "asking" for the person, "confirmed" while it is verified, and the result. */
+  /** Where it is: "asking" for the person, "confirmed" while it is verified, and the result or the message of its refusal. */
   readonly progress: "asking" | "confirmed" | Confirmed | { readonly refusal: string };
 }
 

@@ -80,12 +80,12 @@ async function takeResult(
   now: Ms,
 ): Promise<Result<VerifiedClient>> {
   const { progress, revision } = login.pending;
-  if (typeof progress === "string") return waiting("authorization_pending");
   const config = attempt.checks.record("configuration", {}, sameConfig(login.config, revision));
   if (!config.ok) return config;
-  if ("holder" in progress && progress.holder.subject !== null) attempt.notes.principal = progress.holder.subject;
   const role = browserRole(attempt, login);
   if (!role.ok) return role;
+  if (typeof progress === "string") return waiting("authorization_pending");
+  if ("holder" in progress && progress.holder.subject !== null) attempt.notes.principal = progress.holder.subject;
   if ("holder" in progress && progress.conditions !== conditionsOf(role.value)) {
     const compared = { actual: login.roleName };
     return attempt.checks.record("role", compared, refuse(`${LOGIN_FAILED} The role has changed: begin again.`));
@@ -94,7 +94,7 @@ async function takeResult(
   if (!boundCidrs.ok) return boundCidrs;
   const taken = await loginOf(attempt, "take", login.key, now);
   if (!taken.ok) return taken;
-  if ("refusal" in progress) return refuse(`${LOGIN_FAILED} ${progress.refusal}`);
+  if ("refusal" in progress) return refuse(progress.refusal);
   const admitted = await attempt.admitRole(login.roleName);
   if (!admitted.ok) return admitted;
   return ok(clientOf(login.roleName, role.value, boundCidrs.value, progress.holder));

@@ -22,6 +22,11 @@ export async function keepCode(
   return kept ? ok(confirmation) : attempt.checks.record("oidc_state", {}, refuse(EXPIRED));
 }
 
+/** True when the answer of the provider was refused: it ends the login. Not when the provider can't be asked now. */
+export function isRefusal(failed: OidcAttempt["checks"]["failed"]): boolean {
+  return failed?.name === "oidc_answer";
+}
+
 /** Returns the code of an answer that came to this server. */
 export async function codeOf(
   attempt: OidcAttempt,

@@ -274,15 +274,57 @@ describe("a login whose answer comes to this server", () => {
   });
 
   it("shows no text of others on its pages (CVE-2026-33758)", async () => {
-    const { back, url, userCode, confirm, poll } = await direct("texts");
-    const failed = await back({ error: EVIL, error_description: EVIL, error_uri: EVIL });
+    const denied = await direct("texts-of-a-denial");
+    const failed = await denied.back({ error: EVIL, error_description: EVIL, error_uri: EVIL });
     expect([failed.status, failed.text.includes("alert")]).toEqual([400, false]);
+    expect((await denied.poll()).error).toBe("Vault login failed. The provider reported an error.");
+    const { back, url, userCode, confirm, poll } = await direct("texts");
     provider.change = (claims) => ({ ...claims, sub: undefined, [EVIL]: EVIL, nonce: EVIL });
     const page = await back({ code: provider.signIn(url).code });
     const refused = await confirm(page, userCode);
     expect([refused.status, refused.text.includes("alert")]).toEqual([400, false]);
     expect(refused.text).toContain("repeats the nonce");
     expect((await poll()).error).not.toContain("alert");
+  });
+
+  it("ends when the person denies it, with that answer for its client, and takes no code any more", async () => {
+    const { mount, url, userCode, back, confirm, poll } = await direct("denied");
+    const before = await back({ code: provider.signIn(url).code });
+    const page = await back({ error: "access_denied" });
+    expect([page.status, page.text.includes("The provider consented")]).toEqual([400, true]);
+    expect((await back({ code: provider.signIn(url).code })).status).toBe(400);
+    expect((await confirm(before, userCode)).status).toBe(400);
+    const listed = await mount.read("explain/refused");
+    expect(listed.body?.data?.refused).toContainEqual(expect.objectContaining({ role: "web", check: "oidc_answer" }));
+    expect(JSON.stringify(listed.body)).not.toContain('"role":null');
+    expect(await poll()).toMatchObject({ status: 400, error: "Vault login failed. access_denied" });
+    expect((await poll()).error).toBe(EXPIRED);
+  });
+
+  it("stays when its answer could not be kept", async () => {
+    const { url, userCode, back, confirm, poll } = await direct("asked-again");
+    const { code } = provider.signIn(url);
+    atNth(JwtAuth, "replaceLogin", 1, async () => false);
+    expect((await back({ code })).status).toBe(400);
+    expect((await poll()).error).toBe("authorization_pending");
+    expect((await confirm(await back({ code }), userCode)).status).toBe(200);
+    expect((await poll()).status).toBe(200);
+  });
+
+  it("ends when the provider refuses the code, and its client learns which check did not pass", async () => {
+    const { mount, userCode, back, confirm, poll } = await direct("refused-code");
+    const page = await confirm(await back({ code: "made-up" }), userCode);
+    expect(page.text).toContain("This check did not pass: The provider gave tokens");
+    expect((await poll()).error).toMatch(/^Vault login failed\. This check did not pass: The provider gave tokens/);
+    const listed = await mount.read("explain/refused");
+    expect(listed.body?.data?.refused).toMatchObject([{ role: "web", check: "oidc_exchange" }]);
+  });
+
+  it("is refused at once when its role is gone", async () => {
+    const { mount, poll } = await direct("without-role");
+    await call("DELETE", "auth/without-role/role/web", { token: root });
+    expect((await poll()).error).toContain("could not be found");
+    expect((await mount.read("explain/refused")).body?.data?.refused).toMatchObject([{ role: null, check: "role" }]);
   });
 
   it("counts one of several wrong codes at once, and takes none of the others for a try", async () => {
@@ -342,8 +384,7 @@ describe("a login whose answer comes to this server", () => {
     // The code of one client or issuer is sent to no other.
     expect([confirmed.status, provider.asked.length - asked]).toEqual([exchanged === 1 ? 200 : 400, exchanged]);
     await at("the client asks");
-    const refused = page.status === 200 ? "configuration has changed" : "authorization_pending";
-    expect(await poll()).toMatchObject({ status: 400, error: expect.stringContaining(refused) });
+    expect(await poll()).toMatchObject({ status: 400, error: expect.stringContaining("configuration has changed") });
   });
 
   it("gives one token for many confirmations and questions at once", async () => {
@@ -415,6 +456,15 @@ describe("an answer that the provider posts", () => {
     const unknown = await mount.posted({ state: EVIL, error: EVIL }, {});
     expect([unknown.status, unknown.headers.get("Content-Type")]).toEqual([400, "application/json"]);
     expect(unknown.text).not.toMatch(/alert|555/);
+  });
+
+  it("ends the login when it is a refusal", async () => {
+    const mount = await posting("posted-denial");
+    const { state, code } = provider.signIn(await mount.authUrl({ redirect_uri: PAGE }));
+    expect((await mount.posted({ state, error: "access_denied" })).status).toBe(400);
+    expect((await mount.callback({ state, code })).error).toBe(EXPIRED);
+    const listed = await mount.read("explain/refused");
+    expect(listed.body?.data?.refused).toContainEqual(expect.objectContaining({ role: "web", check: "oidc_answer" }));
   });
 
   it("gives its token to the page of the console, which posts what it was sent back with", async () => {
