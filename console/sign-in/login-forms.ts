@@ -28,7 +28,7 @@ interface LoginForm {
 const ROLE: LoginField = { name: "role", label: "Role", hint: "Empty: the default role of the method." };
 const JWT: LoginField = { name: "jwt", label: "JWT", isSecret: true };
 
-/** The fields of a login, by the type of its method. Other types are not for people. */
+/** The fields of a login, by the type of its method, those that people use first. Other types are not for people. */
 export const LOGIN_FORMS: Readonly<Record<string, LoginForm>> = {
   oidc: { label: "OIDC", fields: [ROLE], unlessSent: "" },
   // Mounts of both types can have roles of both types.
@@ -71,11 +71,13 @@ export const missingIn = (
 /** True for a method with which people can sign in. */
 export const isUsable = ({ type }: Pick<ListedMount, "type">): boolean => Object.hasOwn(LOGIN_FORMS, type);
 
-/** The listed mounts, by path. */
+/** The listed mounts: in the order of `LOGIN_FORMS`, then by path. */
 export function listedMounts({ auth }: Pick<ShownMounts, "auth">): readonly ListedMount[] {
+  const types = Object.keys(LOGIN_FORMS);
+  const rank = ({ type }: ListedMount): number => (types.includes(type) ? types.indexOf(type) : types.length);
   return Object.entries(auth)
     .map(([path, { type, description }]) => ({ path: withoutSlashes(path), type, description }))
-    .sort((a, b) => (a.path < b.path ? -1 : 1));
+    .sort((a, b) => rank(a) - rank(b) || (a.path < b.path ? -1 : 1));
 }
 
 /** A chosen method, from the list or typed. */
@@ -97,8 +99,9 @@ export function firstMethod(listed: readonly ListedMount[], wanted: string): Cho
   const first = usable.find((mount) => mount.path === path) ?? (path === "" ? usable[0] : undefined);
   if (first) return { isListed: true, path: first.path, type: first.type };
   if (path === "" || path === "token") return null;
-  // A link can name a method that is not listed. Its type is unknown, but many mounts are named after their type.
-  return { isListed: false, path, type: isUsable({ type: path }) ? path : "jwt" };
+  // A link can name a method that is not listed. Its type is unknown, but many mounts are named after their type. Such
+  // links are for people, who sign in at their provider.
+  return { isListed: false, path, type: isUsable({ type: path }) ? path : "oidc" };
 }
 
 /** The path of a chosen method; by default the name of its type. */

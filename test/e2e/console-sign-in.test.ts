@@ -57,6 +57,7 @@ describe.skipIf(executable === undefined)("sign-in by a method", () => {
     return { page, faults, tokens };
   };
   const enter = async (page: Page, { roleId, secretId }: { roleId: string; secretId: string }): Promise<void> => {
+    await page.getByRole("combobox", { name: "Method" }).selectOption("jobs");
     await page.getByLabel("Role ID").fill(roleId);
     await page.getByLabel("Secret ID").fill(secretId);
     await page.getByRole("button", { name: "Sign in", exact: true }).click();
@@ -92,23 +93,23 @@ describe.skipIf(executable === undefined)("sign-in by a method", () => {
     expect(await page.getByRole("button", { name: "Sign in", exact: true }).count()).toBe(0);
     await expectAccessible(page);
     await page.getByRole("button", { name: "It is initialized: sign in" }).click();
-    await page.getByRole("button", { name: "Sign in", exact: true }).waitFor();
+    await page.getByRole("button", { name: "Sign in at the identity provider" }).waitFor();
     await page.close();
   });
 
-  it("offers the listed methods, the first by path or the one that the address asks for", async () => {
+  it("offers the listed methods, one of people first, or the one that the address asks for", async () => {
     const { page, faults } = await open();
     const method = page.getByRole("combobox", { name: "Method" });
-    expect(await method.inputValue()).toBe("jobs");
-    expect(await method.locator("option").allTextContents()).toEqual(["jobs", "Employees · people", "Another one…"]);
+    expect(await method.inputValue()).toBe("people");
+    expect(await method.locator("option").allTextContents()).toEqual(["Employees · people", "jobs", "Another one…"]);
     await page.getByText("Clients also log in at auth/fleet/ (aws)").waitFor();
     for (const width of [1440, 1024, 390]) {
       await page.setViewportSize({ width, height: 800 });
       await expectAccessible(page);
       expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(width);
     }
-    await page.goto(`${server.address}/ui/vault/auth?with=people%2F`);
-    await expect.poll(() => method.inputValue()).toBe("people");
+    await page.goto(`${server.address}/ui/vault/auth?with=jobs%2F`);
+    await expect.poll(() => method.inputValue()).toBe("jobs");
     expect(faults).toEqual([]);
   });
 
@@ -160,6 +161,7 @@ describe.skipIf(executable === undefined)("sign-in by a method", () => {
     await page.getByRole("button", { name: "Sign out", exact: true }).click();
     // The address of the page says nothing of how somebody signed in.
     await page.goto(`${server.address}/ui/?with=hidden/ci`);
+    await page.getByLabel("Type").selectOption("JWT");
     await page
       .getByLabel("JWT", { exact: true })
       .last()
@@ -205,7 +207,7 @@ describe.skipIf(executable === undefined)("sign-in by a method", () => {
     await expectAccessible(page);
     await notice.getByRole("button", { name: "Sign in again…" }).click();
     const dialog = page.getByRole("dialog", { name: "Sign in again" });
-    await dialog.getByLabel("Role ID").waitFor();
+    await dialog.getByRole("combobox", { name: "Method" }).waitFor();
     await expectAccessible(page);
     await enter(page, await credentials("short"));
     await dialog.waitFor({ state: "detached" });

@@ -93,17 +93,19 @@ describe("the ways to sign in", () => {
       "people/": { type: "jwt", description: "Employees" },
       "fleet/": { type: "aws", description: "" },
       "jobs/": { type: "approle", description: "" },
+      "sso/": { type: "oidc", description: "" },
+      "apps/": { type: "approle", description: "" },
     },
   });
 
-  it("are the listed methods by path, without those that only clients use", () => {
-    expect(listed.map(({ path }) => path)).toEqual(["fleet", "jobs", "people"]);
-    expect(listed.filter(isUsable).map(({ path }) => path)).toEqual(["jobs", "people"]);
+  it("are the listed methods, those of people first and then by path, without those that only clients use", () => {
+    expect(listed.map(({ path }) => path)).toEqual(["sso", "people", "apps", "jobs", "fleet"]);
+    expect(listed.filter(isUsable).map(({ path }) => path)).toEqual(["sso", "people", "apps", "jobs"]);
     expect(isUsable({ type: "toString" })).toBe(false);
   });
 
   it("begin with the one that the address asks for, or the first", () => {
-    expect(firstMethod(listed, "")).toEqual({ isListed: true, path: "jobs", type: "approle" });
+    expect(firstMethod(listed, "")).toEqual({ isListed: true, path: "sso", type: "oidc" });
     expect(firstMethod(listed, "people/")).toEqual({ isListed: true, path: "people", type: "jwt" });
     expect(firstMethod(listed, "token")).toBe(null);
     expect(firstMethod([], "")).toBe(null);
@@ -111,7 +113,7 @@ describe("the ways to sign in", () => {
 
   it("take a method that is not listed from the address", () => {
     expect(firstMethod(listed, "approle")).toEqual({ isListed: false, path: "approle", type: "approle" });
-    expect(firstMethod([], "hidden/ci")).toEqual({ isListed: false, path: "hidden/ci", type: "jwt" });
+    expect(firstMethod([], "hidden/ci")).toEqual({ isListed: false, path: "hidden/ci", type: "oidc" });
     expect(firstMethod(listed, "fleet")).toMatchObject({ isListed: false, path: "fleet" });
   });
 
