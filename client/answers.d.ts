@@ -953,6 +953,7 @@ export interface components {
                 readonly principal?: string;
                 readonly data?: Record<string, unknown>;
                 readonly count?: number;
+                readonly at_most?: boolean;
                 readonly from?: string;
                 readonly to?: string;
             }[];
@@ -1036,6 +1037,7 @@ export interface components {
                 readonly principal?: string;
                 readonly data?: Record<string, unknown>;
                 readonly count?: number;
+                readonly at_most?: boolean;
                 readonly from?: string;
                 readonly to?: string;
             }[];

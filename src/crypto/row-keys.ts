@@ -68,6 +68,7 @@ export type SealedKind =
   | "system mark"
   | "audit object"
   | "audit object number"
+  | "audit backlog"
   | "audit batch"
   | "audit directory entry";
 

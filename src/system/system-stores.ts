@@ -4,7 +4,7 @@ import { DEFAULT_POLICY } from "../policy/policy-names.ts";
 import { emptyTables } from "../storage/object-pages.ts";
 import type { RowSeals } from "../storage/row-seals.ts";
 import { type Migration, Tables } from "../storage/tables.ts";
-import { AuditNumberStore } from "./audit-object-numbers.ts";
+import { AuditBacklogStore, AuditNumberStore } from "./audit-notes.ts";
 import { changeDelayMs } from "./copy-age.ts";
 import { CUSTOM_ID_LIST_SQL, CustomIdStore } from "./custom-id-list.ts";
 import type { SystemEnv } from "./env.ts";
@@ -108,7 +108,8 @@ export function systemStores(storage: SqlStorage, seals: RowSeals, env: SystemEn
   // The last of the tables with seals: a check that is under way goes on by the number of the table (`SealPosition`).
   const policyVersions: PolicyVersionStore = new PolicyVersionStore(tables);
   const auditNumbers: AuditNumberStore = new AuditNumberStore(tables);
-  return { ...stores, auditNumbers };
+  const auditBacklogs: AuditBacklogStore = new AuditBacklogStore(tables);
+  return { ...stores, auditNumbers, auditBacklogs };
 }
 
 /** The list of custom ids. The first root token may have one, and the list decides about nothing. */

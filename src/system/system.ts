@@ -6,7 +6,7 @@ import type { RowKeys } from "../crypto/row-keys.ts";
 import type { QuotaConfig, QuotaWrite, RateLimitQuota } from "../quota/quota.ts";
 import { RowSeals, reportTampering, type SealPosition, type SealStep } from "../storage/row-seals.ts";
 import { StoredObject } from "../storage/stored-object.ts";
-import type { AuditObjectNumber } from "./audit-object-numbers.ts";
+import type { AuditBacklogNote, AuditObjectNumber } from "./audit-notes.ts";
 import { listOpeningLeadMs } from "./copy-age.ts";
 import type { SystemEnv } from "./env.ts";
 import type { RootGeneration } from "./installation-store.ts";
@@ -139,7 +139,7 @@ export class System extends StoredObject<SystemEnv> {
    */
   async finishRestore(run: string, { issuedSince, issuedBefore }: RestoreWatermarks, now: Ms): Promise<boolean> {
     if (this.origin.restored?.nextPage !== null) return false;
-    const { restore, watermarks, auditNumbers } = await this.#open();
+    const { restore, watermarks, auditNumbers, auditBacklogs } = await this.#open();
     const sinceId = `${run} since`;
     if (restore.hasFinished(run)) {
       // A repeated call must not succeed if it asks for a watermark that the first call did not make: the tokens that
@@ -152,8 +152,9 @@ export class System extends StoredObject<SystemEnv> {
     if (issuedBefore !== null && !watermarks.add(before, now).ok) return false;
     const since = issuedSince === null ? null : sinceScope(issuedSince);
     if (since && !watermarks.add({ id: sinceId, scope: since, createdBefore: null }, now).ok) return false;
-    // The objects are those of the installation that was saved.
+    // They are about the audit store of the installation that was saved.
     auditNumbers.clear();
+    auditBacklogs.clear();
     restore.finish(now);
     return true;
   }
@@ -226,6 +227,16 @@ export class System extends StoredObject<SystemEnv> {
   /** Stores numbers of objects of the audit store. Returns the greatest of each shard. See `AuditNumberStore`. */
   async noteAuditObjects(numbers: readonly AuditObjectNumber[]): Promise<AuditObjectNumber[]> {
     return (await this.#open()).auditNumbers.note(numbers);
+  }
+
+  /** Notes that an isolate has answered changes that the audit store has not taken; `most` 0: it has none any more. */
+  async noteAuditBacklog(note: AuditBacklogNote): Promise<void> {
+    (await this.#open()).auditBacklogs.note(note);
+  }
+
+  /** Isolates with such changes, also ended ones. */
+  async auditBacklogs(): Promise<AuditBacklogNote[]> {
+    return (await this.#open()).auditBacklogs.all();
   }
 
   /** Checks the seals of some rows, for tidy. */

@@ -3,11 +3,13 @@ import { inGroups } from "../../base/parallel.ts";
 import { reportTampering } from "../../storage/row-seals.ts";
 import { SealedTable, type TableShape } from "../../storage/sealed-table.ts";
 import { columnOf, type Migration } from "../../storage/tables.ts";
-import type { AuditObjectNumber } from "../../system/audit-object-numbers.ts";
+import type { AuditBacklogNote, AuditObjectNumber } from "../../system/audit-notes.ts";
 import { GroveObject } from "../../system/grove-object.ts";
 import { mustServe } from "../../system/installation.ts";
 import { systemOf } from "../../system/system.ts";
+import { appender } from "../append.ts";
 import { FIRST_DIGEST, type Head } from "../chain.ts";
+import type { AuditEntry } from "../entry.ts";
 import type { AuditEnv } from "../env.ts";
 import { auditShardAt, nameOfObject, readObjectName } from "../object-name.ts";
 import { keptBytes, keptMs, openMs } from "../retention.ts";
@@ -94,6 +96,9 @@ const CLOSED = "WHERE state = 'closed' ORDER BY last_at";
 const HOUR_MS = 3_600_000;
 const RETRY_MS = 60_000;
 const RETENTION = "audit retention";
+const BACKLOGS = "audit backlogs";
+/** A note of an isolate that is older is one of an isolate that has ended. A writer renews it once a minute. */
+const ENDED_MS = 600_000;
 /** Maximum number of signed heads that are kept here: two days of them. */
 const MAX_HEADS = 48;
 
@@ -125,6 +130,8 @@ export class AuditDirectory extends GroveObject<AuditEnv> {
   readonly #objects: SealedTable<ObjectRow>;
   /** When `#retain` runs next. */
   #retainAt: Ms = 0;
+  /** When `#recordLosses` runs next. */
+  #backlogsAt: Ms = 0;
   /** True when this instance has compared its entries with the numbers that System knows. */
   #isCompared = false;
 
@@ -139,6 +146,11 @@ export class AuditDirectory extends GroveObject<AuditEnv> {
     this.alarms.add(RETENTION, {
       dueAt: () => (this.tables.exist ? this.#retainAt : null),
       run: () => this.#retain(),
+      pauseMs: () => RETRY_MS,
+    });
+    this.alarms.add(BACKLOGS, {
+      dueAt: () => (this.tables.exist ? this.#backlogsAt : null),
+      run: () => this.#recordLosses(),
       pauseMs: () => RETRY_MS,
     });
     this.alarms.addJob("audit archive", {
@@ -395,6 +407,21 @@ export class AuditDirectory extends GroveObject<AuditEnv> {
     this.#retainAt = now + (failures > 0 ? RETRY_MS : HOUR_MS);
   }
 
+  /** Has a shard record what was lost with isolates that ended: answered changes that they could not store. */
+  async #recordLosses(): Promise<void> {
+    const now = currentTime();
+    const system = systemOf(this.env);
+    const append = appender(this.env);
+    const notes = await system.auditBacklogs();
+    for (const note of notes.filter(({ at }) => at + ENDED_MS <= now)) {
+      // A repeated call stores it once: the batch has the name of the isolate.
+      const batch = { writer: `lost ${note.writer}`, number: 1, entries: [lossEntry(note, now)], uses: [] };
+      await append(0, batch);
+      await system.noteAuditBacklog({ ...note, most: 0 });
+    }
+    this.#backlogsAt = now + (notes.length > 0 ? ENDED_MS : HOUR_MS);
+  }
+
   /** Changes fields of the stored entry: another request may have changed it since the caller read it. */
   #change(name: string, changes: Partial<ObjectRow>): void {
     const row = this.#objects.find(name);
@@ -406,6 +433,12 @@ export class AuditDirectory extends GroveObject<AuditEnv> {
     reportTampering({ kind: "audit object", object: known.name, row: known.seq });
     return { ...known, broken: Math.min(known.broken ?? known.seq, known.seq) };
   }
+}
+
+/** The record about answered changes that an isolate could not store before it ended. */
+function lossEntry({ since, at, most }: AuditBacklogNote, now: Ms): AuditEntry {
+  const times = { time: formatRfc3339(now), from: formatRfc3339(since), to: formatRfc3339(at) };
+  return { at: now, line: JSON.stringify({ type: "dropped", ...times, count: most, at_most: true }), mentions: [] };
 }
 
 function objectOf({

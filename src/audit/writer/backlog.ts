@@ -44,6 +44,16 @@ export class Backlog {
     return this.#queue.length;
   }
 
+  /** Number of records that are not stored, with those that were dropped and are not on record yet. */
+  get unstored(): number {
+    return this.#queue.length + (this.#dropped?.count ?? 0);
+  }
+
+  /** True when records were dropped and that is not on record yet. */
+  get hasDropped(): boolean {
+    return this.#dropped !== null;
+  }
+
   /** True when there is something to send, besides counts of uses. */
   get hasNews(): boolean {
     return this.#queue.length > 0 || this.#dropped !== null;

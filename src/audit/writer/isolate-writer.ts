@@ -1,7 +1,8 @@
 import { waitUntil } from "cloudflare:workers";
-import { formatRfc3339, type Ms } from "../../base/clock.ts";
+import { currentTime, formatRfc3339, type Ms } from "../../base/clock.ts";
 import type { Deployment } from "../../base/deployment.ts";
 import { eventFigures } from "../../metrics/counters.ts";
+import { systemOf } from "../../system/system.ts";
 import type { AuditLine } from "../../wire/audit.ts";
 import { appender } from "../append.ts";
 import { type AuditEntry, mentionOf } from "../entry.ts";
@@ -40,9 +41,13 @@ function entryOfMore({ network, count, first, last }: MoreRefusals, now: Ms): Au
 
 function writerOf(env: WriterEnv): AuditWriter {
   const { auditShards: shards } = env.deployment;
+  const name = crypto.randomUUID();
   writer ??= new AuditWriter(
-    crypto.randomUUID(),
-    { shards, append: appender(env), inBackground: waitUntil },
+    name,
+    {
+      ...{ shards, append: appender(env), inBackground: waitUntil },
+      note: async ({ since, most }) => systemOf(env).noteAuditBacklog({ writer: name, since, most, at: currentTime() }),
+    },
     entryOfMore,
     Math.floor(Math.random() * shards),
   );
@@ -68,10 +73,19 @@ export async function keepAnswer(env: WriterEnv, answer: KeptAnswer): Promise<vo
   else writer.storeLater(entry);
 }
 
-/** How many records of this isolate wait for a shard, and how many were dropped since it started. */
-export function auditBacklog(): { readonly waiting: number; readonly dropped: number } {
+/** What this isolate has not stored. */
+interface IsolateBacklog {
+  /** Number of records that wait for a shard, and of those that were dropped since the isolate started. */
+  readonly waiting: number;
+  readonly dropped: number;
+  /** When the first change was answered whose record is not stored; null: there is none. */
+  readonly since: Ms | null;
+}
+
+export function auditBacklog(): IsolateBacklog {
   const dropped = eventFigures("audit_record").filter(({ labels }) => labels.result?.startsWith("dropped"));
-  return { waiting: writer?.waiting ?? 0, dropped: dropped.reduce((sum, { value }) => sum + value, 0) };
+  const sum = dropped.reduce((before, { value }) => before + value, 0);
+  return { waiting: writer?.waiting ?? 0, dropped: sum, since: writer?.unstoredSince ?? null };
 }
 
 /** Stores what this isolate has not stored yet, so that a question finds it. Bounded in time. See `AuditWriter.settle`. */

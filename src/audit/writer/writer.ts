@@ -23,12 +23,28 @@ const MAX_ATTEMPTS = 4;
 const FIRST_PAUSE_MS: Ms = 1_000;
 const LAST_PAUSE_MS: Ms = 60_000;
 
+/** Maximum time that an answer waits for the note that its record is not stored. */
+export const MAX_NOTE_MS: Ms = 1_000;
+/** A note says that there are at most so many times as many as there are, so that it is rarely written. */
+const NOTE_FACTOR = 2;
+const MIN_NOTE = 100;
+
+/** Records of changes that were answered without being stored. */
+export interface Unstored {
+  /** When the first was answered. */
+  readonly since: Ms;
+  /** There are at most so many; 0: all are stored now. */
+  readonly most: number;
+}
+
 /** What the writer needs of the platform. */
 interface WriterPlatform {
   /** Number of shards. They are interchangeable. */
   readonly shards: number;
   /** Appends a batch to a shard. Rejects when the shard may not have stored it. */
   append(shard: number, batch: AuditBatch): Promise<void>;
+  /** Notes durably, elsewhere than in the shards, what would be lost with this isolate. */
+  note(unstored: Unstored): Promise<void>;
   /** Continues work after the request. */
   inBackground(work: Promise<unknown>): void;
   readonly wait?: (ms: Ms) => Promise<void>;
@@ -59,6 +75,12 @@ export class AuditWriter {
   #failures = 0;
   /** When to try again; null while the store works. */
   #triesAgainAt: Ms | null = null;
+  /** What was answered without being stored, as it was noted last; null: nothing. */
+  #unstored: Unstored | null = null;
+  /** The ticket of the last of these records. */
+  #lastUnstored = 0;
+  /** Ends with the last note. */
+  #noted: Promise<void> = Promise.resolve();
 
   /** @param entryOf makes the record that says how many refusals were not kept in full. */
   constructor(
@@ -80,13 +102,34 @@ export class AuditWriter {
     return this.#backlog.size;
   }
 
+  /** When the first change was answered whose record is not stored; null: there is none. */
+  get unstoredSince(): Ms | null {
+    return this.#unstored?.since ?? null;
+  }
+
   /** Stores a record. Resolves when a shard has it, or when the answer must not wait any longer. */
   async store(entry: AuditEntry): Promise<void> {
     const ticket = this.#add(entry);
     const began = this.#platform.now();
     const mayWait = () => this.#triesAgainAt === null && isWithin(began, MAX_HELD_MS, this.#platform.now());
     while (ticket !== null && !this.#backlog.isStored(ticket) && mayWait()) await this.#advance();
-    if (ticket === null || !this.#backlog.isStored(ticket)) this.#push();
+    if (ticket !== null && this.#backlog.isStored(ticket)) return;
+    this.#push();
+    this.#lastUnstored = this.#backlog.last;
+    const { unstored } = this.#backlog;
+    if (unstored > (this.#unstored?.most ?? 0)) this.#note(Math.max(MIN_NOTE, NOTE_FACTOR * unstored));
+    await orLate(this.#noted, MAX_NOTE_MS);
+  }
+
+  /** Notes that at most `most` records are not stored. */
+  #note(most: number): void {
+    const unstored = { since: this.#unstored?.since ?? this.#platform.now(), most };
+    this.#unstored = most === 0 ? null : unstored;
+    const note = this.#noted.then(() => this.#platform.note(unstored));
+    this.#noted = note.catch((error: unknown) => {
+      console.error(JSON.stringify({ type: "audit_store", error: String(error), ...unstored }));
+    });
+    this.#platform.inBackground(this.#noted);
   }
 
   /** Stores a record whose answer does not wait. */
@@ -119,6 +162,7 @@ export class AuditWriter {
     while (!isStored() && isWithin(began, MAX_HELD_MS, this.#platform.now())) {
       if (!(await this.#advance()) && this.#triesAgainAt !== null) return;
     }
+    await orLate(this.#noted, MAX_NOTE_MS);
   }
 
   #add(entry: AuditEntry): number | null {
@@ -192,6 +236,7 @@ export class AuditWriter {
     const confirmed = this.#backlog.confirm(batch);
     countEvent("audit_waiting", [], -confirmed);
     countEvent("audit_record", ["stored"], confirmed);
+    if (this.#unstored && this.#backlog.isStored(this.#lastUnstored) && !this.#backlog.hasDropped) this.#note(0);
     return true;
   }
 
@@ -202,6 +247,8 @@ export class AuditWriter {
     if (this.#failures < enough) return;
     const pause = Math.min(FIRST_PAUSE_MS * 2 ** (this.#failures - enough), LAST_PAUSE_MS);
     this.#triesAgainAt = this.#platform.now() + pause;
+    // A note that is not renewed is taken for one of an isolate that has ended.
+    if (this.#unstored) this.#note(this.#unstored.most);
     const message = error instanceof Error ? error.message.slice(0, 200) : "";
     console.error(JSON.stringify({ type: "audit_store", error: message, waiting: this.#backlog.size }));
   }

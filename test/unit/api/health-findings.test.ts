@@ -220,9 +220,11 @@ describe("the other rules", () => {
     [{ isStored: true, waiting: 201, dropped: 0 }, "attention"],
     [{ isStored: true, waiting: 0, dropped: 1 }, "failing"],
     [{ isStored: true, waiting: 0, dropped: 0, lost: ["0/1"] }, "failing"],
+    [{ isStored: true, waiting: 3, dropped: 0, since: NOW }, "failing"],
+    [{ isStored: true, waiting: 0, dropped: 0, notes: [{ since: NOW, most: 100 }] }, "failing"],
     [{ isStored: false, waiting: 0, dropped: 0 }, "unknown"],
   ])("are about the audit store: %j", (facts, state) => {
-    expect(rules.judgeAudit({ lost: [], ...facts }).state).toBe(state);
+    expect(rules.judgeAudit({ lost: [], since: null, notes: [], ...facts }).state).toBe(state);
   });
 
   it("are about irrevocable leases and objects that do not answer", () => {

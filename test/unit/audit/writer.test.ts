@@ -2,7 +2,15 @@ import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type AuditBatch, type AuditEntry, MAX_BATCH_ENTRIES } from "../../../src/audit/entry.ts";
 import { MAX_WAITING } from "../../../src/audit/writer/backlog.ts";
-import { AuditWriter, DEFERRED_MS, GATHER_MS, LATE_MS, MAX_HELD_MS } from "../../../src/audit/writer/writer.ts";
+import {
+  AuditWriter,
+  DEFERRED_MS,
+  GATHER_MS,
+  LATE_MS,
+  MAX_HELD_MS,
+  MAX_NOTE_MS,
+  type Unstored,
+} from "../../../src/audit/writer/writer.ts";
 
 beforeEach(() => {
   vi.useFakeTimers({ now: 1_000_000 });
@@ -50,9 +58,16 @@ class Shards {
   }
 }
 
-function writerOf(shards: Shards): AuditWriter {
+function writerOf(shards: Shards, notes: Unstored[] = [], note = async () => {}): AuditWriter {
   const background: Promise<unknown>[] = [];
-  const platform = { append: shards.append, inBackground: (work: Promise<unknown>) => void background.push(work) };
+  const platform = {
+    append: shards.append,
+    note: async (unstored: Unstored) => {
+      notes.push(unstored);
+      await note();
+    },
+    inBackground: (work: Promise<unknown>) => void background.push(work),
+  };
   const more = () => entry("more refusals");
   return new AuditWriter("writer", { shards: shards.stored.length, ...platform }, more);
 }
@@ -315,5 +330,49 @@ describe("records of changes at the same time", () => {
       await stored;
     }
     expect(shards.calls).toHaveLength(2);
+  });
+});
+
+describe("changes that are answered without being stored", () => {
+  const outage = async (writer: AuditWriter, count: number) => {
+    for (let at = 0; at < count; at++) {
+      const stored = writer.store(entry(`${at}`));
+      await vi.advanceTimersByTimeAsync(10);
+      expect(await isSettled(stored)).toBe(true);
+    }
+  };
+
+  it("are noted before the answer: rarely, again with each try, and no more when they are stored", async () => {
+    const shards = new Shards(1);
+    const notes: Unstored[] = [];
+    const writer = writerOf(shards, notes);
+    await outage(writer, 1);
+    expect([notes, writer.unstoredSince]).toEqual([[], null]);
+    shards.behaviour = () => "refused";
+    const since = Date.now();
+    await outage(writer, 100);
+    expect(notes.every((note) => note.most === 100 && note.since - since < 1_000)).toBe(true);
+    const renewed = notes.length;
+    await outage(writer, 1);
+    expect(notes[renewed]).toEqual({ since: writer.unstoredSince, most: 202 });
+    await vi.advanceTimersByTimeAsync(60_000);
+    await outage(writer, 1);
+    expect(notes.length).toBeGreaterThan(renewed + 1);
+    expect(notes.length).toBeLessThan(20);
+    shards.behaviour = () => "stored";
+    await vi.advanceTimersByTimeAsync(60_000);
+    await Promise.all([writer.store(entry("last")), vi.advanceTimersByTimeAsync(1_000)]);
+    expect([notes.at(-1)?.most, writer.unstoredSince]).toEqual([0, null]);
+  });
+
+  it("wait for the note, but not for long", async () => {
+    const shards = new Shards(1);
+    shards.behaviour = () => "refused";
+    const writer = writerOf(shards, [], () => new Promise(() => {}));
+    const stored = writer.store(entry("1"));
+    await vi.advanceTimersByTimeAsync(10);
+    expect(await isSettled(stored)).toBe(false);
+    await vi.advanceTimersByTimeAsync(MAX_NOTE_MS);
+    expect(await isSettled(stored)).toBe(true);
   });
 });

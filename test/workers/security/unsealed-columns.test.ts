@@ -12,7 +12,7 @@ import { bindings } from "../../support/service.ts";
 /** The schemas of each class, by the beginnings of the names of their migrations. */
 const SCHEMAS: Readonly<Record<string, readonly string[]>> = {
   all: ["ORIGIN"],
-  System: ["SYSTEM", "LIST_OPENING", "RESTORE", "SETUP", "POLICY_VERSION", "AUDIT_NUMBER"],
+  System: ["SYSTEM", "LIST_OPENING", "RESTORE", "SETUP", "POLICY_VERSION", "AUDIT_NUMBER", "AUDIT_BACKLOG"],
   TokenTree: ["TOKEN", "TOKEN_INDEX", "LISTING_MARK", "ROW_FLOOR", "CUBBYHOLE", "LEASE"],
   CustomIds: ["CUSTOM_ID"],
   AccessorShard: ["ACCESSOR_SHARD", "FREE_TREES"],

@@ -19,6 +19,8 @@ const AUTH: Shape = {
 interface StoredLine extends Partial<Omit<AuditLine, "type">> {
   readonly type: string;
   readonly count?: number;
+  /** True: `count` is an upper bound. */
+  readonly at_most?: boolean;
   readonly from?: string;
   readonly to?: string;
 }
@@ -58,6 +60,7 @@ const EVENT = view<ShownEvent>({
   "principal?": ["string", ({ line }) => line.principal],
   "data?": ["object", ({ line }) => line.data],
   "count?": ["integer", ({ line }) => line.count],
+  "at_most?": ["boolean", ({ line }) => line.at_most],
   "from?": ["string", ({ line }) => line.from],
   "to?": ["string", ({ line }) => line.to],
 });

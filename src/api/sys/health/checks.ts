@@ -103,8 +103,14 @@ const CHECKS: readonly Check[] = [
     "audit",
     "Audit log",
     async ({ context: { env } }) => {
+      const backlog = auditBacklog();
       const isStored = env.AUDIT_STORE !== "off";
-      return judgeAudit({ isStored, lost: isStored ? await knownProblems(env) : [], ...auditBacklog() });
+      // Without the store, or while it does not answer, its objects are not asked.
+      const [lost, notes] =
+        isStored && backlog.since === null
+          ? await Promise.all([knownProblems(env), systemOf(env).auditBacklogs()])
+          : [[], []];
+      return judgeAudit({ isStored, lost, notes, ...backlog });
     },
   ],
   [
