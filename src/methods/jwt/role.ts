@@ -18,6 +18,7 @@ import {
   changeBrowserLogin,
   type RoleBrowser,
 } from "./oidc/browser-role.ts";
+import { redirectWarnings } from "./oidc/redirect-uris.ts";
 import type { Leeways } from "./validity-times.ts";
 
 export interface JwtRole extends RoleBrowser {
@@ -124,7 +125,8 @@ export function changeJwtRole(before: JwtRole | null, fields: JwtRoleFields, mou
     token: token.value.settings,
   };
   const problem = notHere(fields) ?? roleProblem(role);
-  return problem ? refuse(problem) : ok({ role, warnings: token.value.warnings });
+  const warnings = [...token.value.warnings, ...redirectWarnings(role.browser?.redirectUris ?? [])];
+  return problem ? refuse(problem) : ok({ role, warnings });
 }
 
 /** The fields of a read. */

@@ -27,6 +27,18 @@ export function redirectProblem(uri: string): string | null {
   return isWeb || PRIVATE_SCHEME.test(protocol) ? null : "must be http, https or a scheme of its own with a dot";
 }
 
+/** Returns warnings of addresses that may be on a list, as in the reference, and are hardly meant. */
+export function redirectWarnings(uris: readonly string[]): string[] {
+  return uris.flatMap((uri, index) => {
+    const item = `allowed_redirect_uris: item ${index + 1}`;
+    const isClear = uri.startsWith("http:") && !isLoopback(uri);
+    return [
+      ...(uri.includes("*") ? [`${item} is compared character by character: * stands for itself`] : []),
+      ...(isClear ? [`${item} is http to another machine, which anybody on the way can read: use https`] : []),
+    ];
+  });
+}
+
 /** True for an http address of the client's own machine. */
 export function isLoopback(uri: string): boolean {
   return LOOPBACK.test(uri);

@@ -393,6 +393,17 @@ describe("the settings of a mount", () => {
     expect((await mount.read("role/new")).body.data).toMatchObject({ role_type: "jwt" });
   });
 
+  it("warn of addresses that no login returns to, or that are read on the way", async () => {
+    const mount = await mountOidc(root, "addresses", provider);
+    const write = async (...uris: string[]) => (await mount.write("role/web", { allowed_redirect_uris: uris })).body;
+    const warned = await write(PAGE, "https://*.example.com/cb", "http://grove.example.com/ui/cb");
+    expect(warned.warnings).toEqual([
+      "allowed_redirect_uris: item 2 is compared character by character: * stands for itself",
+      "allowed_redirect_uris: item 3 is http to another machine, which anybody on the way can read: use https",
+    ]);
+    expect(await write(PAGE, COMMAND, "http://127.0.0.1/cb", "com.example.app:/cb")).toBeNull();
+  });
+
   it("keep what clients send with every role, without effect on one whose clients present a token", async () => {
     const mount = await mountOidc(root, "sent-always", provider);
     const sent = { allowed_redirect_uris: [COMMAND], oidc_scopes: ["email"], verbose_oidc_logging: true };
