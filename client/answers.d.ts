@@ -940,6 +940,7 @@ export interface components {
                     };
                 };
                 readonly target_accessor?: string;
+                readonly holder_accessor?: string;
                 readonly target_accessors?: readonly string[];
                 readonly target_entities?: readonly string[];
                 readonly revocation?: {
@@ -1024,6 +1025,7 @@ export interface components {
                     };
                 };
                 readonly target_accessor?: string;
+                readonly holder_accessor?: string;
                 readonly target_accessors?: readonly string[];
                 readonly target_entities?: readonly string[];
                 readonly revocation?: {

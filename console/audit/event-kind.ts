@@ -76,6 +76,8 @@ export function eventKindOf(event: AuditEvent, of = ""): EventKind {
   if (made !== "") return callerOf(event) === "" ? "login" : "made another";
   const revocation = revocationOf(event);
   if (revocation) return revocation.isDry ? "counted" : "ended";
+  // A lease of a secret: its token goes on.
+  if (event.holder_accessor !== undefined) return "changed";
   if (RENEWAL.test(path)) return "renewed";
   if (END.test(path)) return "ended";
   return QUESTION.test(path) ? "asked" : "changed";

@@ -266,6 +266,7 @@ const EVENT = z.looseObject({
     })
     .optional(),
   target_accessor: z.string().optional(),
+  holder_accessor: z.string().optional(),
   target_accessors: z.array(z.string()).optional(),
   target_entities: z.array(z.string()).optional(),
   revocation: z

@@ -80,6 +80,7 @@ export function mentionsOf(line: AuditLine, { alternatePath = "", secretId }: Al
   add("accessor", response?.wrap_info?.accessor);
   add("accessor", response?.wrap_info?.wrapped_accessor);
   add("accessor", line.target_accessor);
+  add("accessor", line.holder_accessor);
   add("accessor", secretId);
   // A caller without an accessor, and a token that is not valid, are found by the keyed hash.
   add("accessor", caller ? caller.accessor || tokenHash : made ? undefined : tokenHash);

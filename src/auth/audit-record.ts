@@ -95,6 +95,7 @@ export class AuditRecord {
     const {
       auth: caller,
       targetAccessor: target,
+      holderAccessor: holder,
       targetAccessors,
       targetEntities,
       revocation,
@@ -114,6 +115,7 @@ export class AuditRecord {
       ...(auth && { auth }),
       ...(issued && { response: issued }),
       ...(target !== undefined && caller?.accessor !== target && { target_accessor: target }),
+      ...(holder !== undefined && { holder_accessor: holder }),
       ...(targetAccessors && { target_accessors: targetAccessors }),
       ...(targetEntities && { target_entities: targetEntities }),
       ...(revocation && { revocation }),

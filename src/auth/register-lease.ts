@@ -55,7 +55,8 @@ export async function registerLease(
   const found = await findLeaseHolder(env, installation, registration);
   if (!found.ok) return found;
   const { treeId, target: holder } = found.value;
-  // The tag of the accessor was verified, so the audit log gets no arbitrary text of the client.
+  // The tag of the accessor was verified, so the audit log gets no arbitrary text of the client. It is known before the
+  // tree answers, that of a token only afterwards.
   if (registration.accessor !== "") notes.targetAccessor = registration.accessor;
   const tree = treeAt(env, treeId);
   const request: LeaseRequest = { path, ttl, maxTtl, renewable, target };
@@ -64,7 +65,10 @@ export async function registerLease(
     const sealed = plain === null ? null : await sealText(installation.keys, leaseDataContext(ids.text, target), plain);
     const outcome = await tree.lease({ kind: "register", holder, request, ids, data: sealed });
     if (!outcome.ok) return err(outcome.error.code === "not_found" ? NO_LEASE_HOLDER : outcome.error);
-    if (outcome.value.kind !== "row_taken") return ok(granted(outcome.value));
+    if (outcome.value.kind === "row_taken") continue;
+    const lease = granted(outcome.value);
+    if (lease.lease.holder !== undefined) notes.targetAccessor = lease.lease.holder;
+    return ok(lease);
   }
   return err(unavailable("the lease could not be stored; try again"));
 }

@@ -78,8 +78,11 @@ export type LeaseOutcome =
   | { readonly kind: "lease"; readonly lease: LeaseView; readonly warnings: readonly string[] }
   /** The row number is in use. The caller retries with another one. */
   | { readonly kind: "row_taken" }
-  /** `error`: why the attempt failed that the caller waited for; null without one. The tree retries by itself. */
-  | { readonly kind: "revoked"; readonly error: string | null };
+  /**
+   * `error`: why the attempt failed that the caller waited for; null without one. The tree retries by itself. `holder`: as in
+   * `LeaseRecord`; a tree of an earlier release does not say it.
+   */
+  | { readonly kind: "revoked"; readonly error: string | null; readonly holder?: string | undefined };
 
 /** Leases of one tree that a walk over a prefix found, named by row and by the random part and tag of the id. */
 export interface FoundInTree {

@@ -66,12 +66,16 @@ export async function lookupLease(
   return ok(granted(outcome.value).lease);
 }
 
-/** Renews the lease of a secret. `increment` 0 repeats the last grant. */
+/**
+ * Renews the lease of a secret. `increment` 0 repeats the last grant. `notes` receives the accessor of the token that holds
+ * the lease, for the audit log.
+ */
 export async function renewLease(
   env: LeaseEnv,
   installation: Installation,
   leaseId: string,
   increment: Seconds,
+  notes: AuditNotes,
 ): Promise<Result<GrantedLease>> {
   const problem = incrementProblem(increment);
   if (problem) return refuse(problem);
@@ -83,13 +87,16 @@ export async function renewLease(
   }
   const outcome = await treeAt(env, named.treeId).lease({ kind: "renew", lease: named.lease, increment });
   if (!outcome.ok) return err(outcome.error.code === "not_found" ? LEASE_NOT_FOUND : outcome.error);
-  return ok(granted(outcome.value));
+  const lease = granted(outcome.value);
+  noteHolder(notes, lease.lease.holder);
+  return ok(lease);
 }
 
 /**
  * Revokes a lease: of a token, with the token and everything below it. With `wait` the revocation of a secret is
  * sent before the answer; without it the tree sends it afterwards. With `force` it is sent once, and the lease is
- * deleted even when the target refuses. `notes` receives the accessor of a revoked token, for the audit log.
+ * deleted even when the target refuses. `notes` receives the accessor of a revoked token, or of the token that held the
+ * lease, for the audit log.
  *
  * @returns whether there was such a lease. A failure contains the error of the target; the tree retries by itself.
  */
@@ -112,8 +119,13 @@ export async function revokeLease(
   }
   const outcome = await treeAt(env, named.treeId).lease({ kind: "revoke", lease: named.lease, wait, force });
   if (!outcome.ok) return ok(false);
-  const error = outcome.value.kind === "revoked" ? outcome.value.error : null;
+  const { error, holder } = outcome.value.kind === "revoked" ? outcome.value : { error: null };
+  noteHolder(notes, holder);
   return error === null ? ok(true) : refuse(`failed to revoke ${JSON.stringify(leaseId)} (1 / 1): ${error}`);
+}
+
+function noteHolder(notes: AuditNotes, holder: string | undefined): void {
+  if (holder !== undefined) notes.holderAccessor = holder;
 }
 
 type NamedToken = Extract<NamedLease, { kind: "token" }>;

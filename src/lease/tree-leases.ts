@@ -118,7 +118,7 @@ export class TreeLeases {
     const row = this.#find(action.lease);
     if (row?.state === GIVEN_UP) return refuse("lease is expired and has failed previous revocation attempts");
     if (!row || row.state !== HELD || !this.#tree.tokens.live(row.token, now)) return NOT_FOUND;
-    const lease = this.store.view(row);
+    const lease = this.#withHolder(row, now);
     const plan = planLeaseRenewal(lease, action.increment, now);
     if (!plan.ok) return plan;
     const { ttl, expiresAt, warnings } = plan.value;
@@ -130,11 +130,12 @@ export class TreeLeases {
   async #revoke(action: Extract<LeaseAction, { kind: "revoke" }>, now: Ms): Promise<Result<LeaseOutcome>> {
     const row = this.#find(action.lease);
     if (!row) return NOT_FOUND;
+    const { holder } = this.#withHolder(row, now);
     this.store.end([row.row], action.force, now);
     this.#tree.arm();
-    if (!action.wait) return ok({ kind: "revoked", error: null });
+    if (!action.wait) return ok({ kind: "revoked", error: null, holder });
     const failures = await this.#outbox.send([row.row]);
-    return ok({ kind: "revoked", error: failures[0]?.error ?? null });
+    return ok({ kind: "revoked", error: failures[0]?.error ?? null, holder });
   }
 
   #find({ row, tail, path }: LeaseReference): LeaseRow | null {

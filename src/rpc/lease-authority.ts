@@ -49,10 +49,13 @@ export class LeaseAuthority extends WorkerEntrypoint<Env> implements LeaseAuthor
   /** Renews the lease of a secret. `increment` 0 or absent: as granted last. */
   async renew(leaseId: string, increment = 0): Promise<LeaseAnswer> {
     const data = { lease_id: leaseId, increment };
-    return this.#answer({ operation: "update", path: "sys/leases/renew", acts: true, data }, async (installation) => {
-      if (!Number.isSafeInteger(increment)) return refuse("increment must be a whole number of seconds");
-      return onId(leaseId, (id) => renewLease(this.env, installation, id, increment));
-    });
+    return this.#answer(
+      { operation: "update", path: "sys/leases/renew", acts: true, data },
+      async (installation, notes) => {
+        if (!Number.isSafeInteger(increment)) return refuse("increment must be a whole number of seconds");
+        return onId(leaseId, (id) => renewLease(this.env, installation, id, increment, notes));
+      },
+    );
   }
 
   /** Revokes a lease and waits for its target. The lease of a token is revoked with all descendants of the token. */

@@ -48,6 +48,8 @@ export interface AuditLine {
     readonly wrap_info?: { readonly accessor: string; readonly wrapped_accessor?: string };
   };
   readonly target_accessor?: string;
+  /** Accessor of the token that holds the lease that was renewed or revoked. */
+  readonly holder_accessor?: string;
   /** Accessors of the tokens that the request deleted. */
   readonly target_accessors?: readonly string[];
   /** Ids of the entities that the request changed, deleted or was to merge, or whose login was refused. */
@@ -75,6 +77,7 @@ interface AuditRevocation {
 export interface AuditNotes {
   auth?: AuditAuth;
   targetAccessor?: string;
+  holderAccessor?: string;
   targetAccessors?: readonly string[];
   targetEntities?: readonly string[];
   revocation?: AuditRevocation;

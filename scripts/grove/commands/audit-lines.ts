@@ -100,12 +100,13 @@ function aboutTexts(
   names: ReadonlyMap<string, string>,
 ): string[] {
   const { response, target_accessor: target, target_accessors: targets = [], target_entities: entities = [] } = event;
-  const { role, principal, count, revocation } = event;
+  const { role, principal, count, revocation, holder_accessor: holder } = event;
   const made = response?.auth;
   return [
     made && ["made", name(made.accessor), made.display_name].filter((word) => word !== "").join(" "),
     revocation && revocationText(revocation),
     target && (SECRET_ID.test(target) ? `secret-id ${target}` : `token ${name(target)}`),
+    holder && `lease of token ${name(holder)}`,
     targets.length > 0 && targets.map(name).join(" "),
     entities.length > 0 && `entity ${entities.map((id) => `${names.get(id) ?? ""} ${id}`.trim()).join(" ")}`,
     role && `role ${role}`,

@@ -44,6 +44,8 @@ describe("what an event was", () => {
     ["renewed", { path: "auth/token/renew-self", auth: tokenOf("t") }],
     ["renewed", { path: "auth/token/renew/<token>", target_accessor: "t" }],
     ["renewed", { path: "sys/leases/renew", target_accessor: "t" }],
+    ["changed", { path: "sys/leases/renew", holder_accessor: "t" }],
+    ["changed", { path: "sys/leases/revoke", holder_accessor: "t" }],
     ["ended", { path: "auth/token/revoke-accessor", target_accessor: "t" }],
     ["ended", { path: "auth/token/revoke-self", auth: tokenOf("t") }],
     ["changed", { path: "auth/token/roles/revoke" }],

@@ -4,7 +4,7 @@ import { ok } from "../../../src/base/result.ts";
 import worker from "../../../src/index.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
 import { atNth } from "../../support/calls.ts";
-import { bindings, call, createToken, initialized, keysOf } from "../../support/service.ts";
+import { bindings, call, createToken, dataOf, initialized, keysOf } from "../../support/service.ts";
 import { api, createOrganization, createTeam, generateToken } from "../../support/teams.ts";
 import { holdSweeps } from "../../support/trees.ts";
 
@@ -254,6 +254,18 @@ describe("the audit log", () => {
     const registered = await call("POST", "sys/leases/register", { token: root, body: registration });
     expect(registered.status).toBe(200);
     expect(parsed().at(-1)).toMatchObject({ path: "sys/leases/register", target_accessor: accessor });
+    const byToken = { ...registration, accessor: undefined, token: client_token };
+    const { lease_id: lease } = (await call("POST", "sys/leases/register", { token: root, body: byToken })).body;
+    expect(parsed().at(-1)).toMatchObject({ path: "sys/leases/register", target_accessor: accessor });
+    for (const path of ["sys/leases/renew", "sys/leases/revoke"]) {
+      expect((await call("PUT", path, { token: root, body: { lease_id: lease } })).status).toBeLessThan(300);
+      expect(parsed().at(-1)).toMatchObject({ path, holder_accessor: accessor });
+      expect(parsed().at(-1)).not.toHaveProperty("target_accessor");
+    }
+    const found = await call("GET", `sys/audit/events?accessor=${accessor}`, { token: root });
+    const { events } = dataOf<{ events: { path: string }[] }>(found);
+    const asked = events.map(({ path }) => path).filter((path) => path.startsWith("sys/leases/"));
+    expect(asked).toEqual(["revoke", "renew", "register", "register"].map((what) => `sys/leases/${what}`));
     lines = [];
     for (const id of ids) {
       await call("PUT", "sys/leases/revoke", { token: root, body: { lease_id: `auth/token/create/${id}` } });

@@ -133,8 +133,8 @@ export const LEASE_ROUTES: readonly Route[] = [
     "renew",
     { summary: "Renews a lease.", answers: ENVELOPE },
     fieldSchema({ ...LEASE_ID, increment: duration().describe("Its new lifetime, from now") }),
-    async ({ env, installation, fields }, id) =>
-      grantedReply(await renewLease(env, installation, id, fields.increment)),
+    async ({ env, installation, fields, request }, id) =>
+      grantedReply(await renewLease(env, installation, id, fields.increment, request.notes)),
     ({ increment }) => incrementProblem(increment),
   ),
   tokenRoute("update", "sys/leases/register", {

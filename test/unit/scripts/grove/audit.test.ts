@@ -467,12 +467,14 @@ describe("grove audit", () => {
         response: { auth: { accessor: "n", display_name: "" } },
       }),
       { kind: "other", type: "dropped", time: "2026-11-22T01:02:03Z", count: 5 },
+      event({ holder_accessor: "h" }),
     ];
     answers = [{ events, next: "" }];
     await grove("audit --kind login,change,other");
     const about = out.slice(1).map((line) => line.split(/ {2,}/).slice(1));
     expect(about[0]).toEqual(["change", "update auth/token/create", `${ACCESSOR} ci`, "192.0.2.1", "token t", "r1"]);
     expect(about[1]?.[4]).toBe("made n, role web, arn:x");
+    expect(about[3]?.[4]).toBe("lease of token h");
     expect(about[2]).toEqual(["other", "dropped", "5"]);
   });
 
