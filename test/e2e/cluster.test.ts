@@ -152,6 +152,20 @@ describe("three nodes with one bucket", () => {
     }
   });
 
+  it("give one token for a secret-id of one use, whatever number of logins come at once to all of them", async () => {
+    const role = "/v1/auth/approle/role/once";
+    const token = admin.client_token;
+    const body = { role_id: "once", secret_id_num_uses: 1 };
+    expect((await call(node(0), "POST", role, { token, body })).status).toBe(204);
+    const made = (await call(node(1), "POST", `${role}/secret-id`, { token })).body.data as { secret_id: string };
+    const credentials = { role_id: "once", secret_id: made.secret_id };
+    const logIn = (_: unknown, index: number) =>
+      call(node(index % nodes.length), "POST", "/v1/auth/approle/login", { body: credentials });
+    const answers = await Promise.all(Array.from({ length: 30 }, logIn));
+    const statuses = answers.map(({ status }) => status).sort();
+    expect(statuses).toEqual([200, ...Array.from({ length: 29 }, () => 400)]);
+  });
+
   it("leave neither the configuration with the cluster's key nor the installation's id on a disk", async () => {
     expect(await readdir(join(node(0).data, "worker"))).toEqual(["index.js"]);
     expect(await readdir(node(0).data)).not.toContain("installation-id");
