@@ -9,13 +9,20 @@ import { CRON_MS, hourOf, startCron } from "./local/cron.ts";
 import { DataDirectory } from "./local/data-directory.ts";
 import { noteServing, oldData, restoreWarning } from "./local/last-served.ts";
 import { addressText, listenFailure, portProblem } from "./local/listen-address.ts";
+import { makeDirectory } from "./local/make-directory.ts";
 import { type Running, runServer } from "./local/run-server.ts";
 import { sourceCommit, sourceVersion } from "./local/source-version.ts";
 import { tokenIn } from "./local/token-from-environment.ts";
 import { refusalOfAll, succeeds, waitUntilAnswers } from "./local/wait-until-answers.ts";
 import { HELP, parseServeArguments, type ServeCommand } from "./serve/arguments.ts";
+import {
+  ARCHIVE_SOCKET,
+  type ArchiveService,
+  archiveInBucket,
+  archiveInFiles,
+  startArchive,
+} from "./serve/audit-archive.ts";
 import { PAUSE_SOCKET, Pauses } from "./serve/backup-pause.ts";
-import { ARCHIVE_SOCKET, type ArchiveService, startArchive } from "./serve/cluster/audit-archive.ts";
 import { nodeName, startPresence } from "./serve/cluster/heartbeat.ts";
 import { takeHour } from "./serve/cluster/hourly-turn.ts";
 import { type JoinedNode, joinCluster, NODE_FILE } from "./serve/cluster/join-cluster.ts";
@@ -38,7 +45,12 @@ const say = (line: string): void => console.error(`serve: ${line}`);
 
 /** A started Worker, and the means by which it is kept running. */
 type StartedWorker =
-  | { readonly kind: "alone"; readonly worker: Child; readonly faults: StorageFaults }
+  | {
+      readonly kind: "alone";
+      readonly worker: Child;
+      readonly archive: ArchiveService | undefined;
+      readonly faults: StorageFaults;
+    }
   | ({ readonly kind: "node"; readonly archive: ArchiveService; readonly faults: StorageFaults } & ClusterNode &
       JoinedNode);
 
@@ -60,7 +72,20 @@ async function startAlone(
   }
   const faults = followFaults(data);
   const prepared = await prepareWorker({ command, data, commit, node: undefined, showError: faults.follow, say });
-  return prepared.ok ? ok({ kind: "alone", worker: prepared.value.start(), faults }) : prepared;
+  if (!prepared.ok) return prepared;
+  const archive =
+    command.auditArchive === undefined ? ok(undefined) : await startFileArchive(command.auditArchive, data);
+  return archive.ok ? ok({ kind: "alone", worker: prepared.value.start(), archive: archive.value, faults }) : archive;
+}
+
+async function startFileArchive(directory: string, data: DataDirectory): Promise<Result<ArchiveService, string>> {
+  try {
+    makeDirectory(directory);
+  } catch (error) {
+    return err(`the directory of --audit-archive can't be made: ${error instanceof Error ? error.message : error}`);
+  }
+  data.remove([ARCHIVE_SOCKET]);
+  return startArchive(data.file(ARCHIVE_SOCKET), archiveInFiles(directory));
 }
 
 /** Starts the Worker of a node of a cluster. */
@@ -94,7 +119,7 @@ async function startInCluster(
   const prepared = await prepareWorker({ command, data, commit, node: joined.value, showError, say });
   if (!prepared.ok) return prepared;
   data.remove([ARCHIVE_SOCKET]);
-  const archive = await startArchive(data.file(ARCHIVE_SOCKET), joined.value.bucket);
+  const archive = await startArchive(data.file(ARCHIVE_SOCKET), archiveInBucket(joined.value.bucket));
   if (!archive.ok) return archive;
   const socket = data.file(WORKER_SOCKET);
   const node = startNode({ prepared: prepared.value, socket, listen, timeDivisor, lastError, say });
@@ -122,13 +147,13 @@ async function start(command: ServeCommand, commit: string, asked: Promise<void>
     data.close();
     return started;
   }
-  const { worker, faults } = started.value;
+  const { worker, faults, archive } = started.value;
   const node = started.value.kind === "node" ? started.value : undefined;
 
   const fail = async (message: string): Promise<Result<never, string>> => {
     await worker.stop();
     await faults.settled();
-    node?.archive.stop();
+    archive?.stop();
     data.close();
     return err(message);
   };
@@ -195,7 +220,7 @@ async function start(command: ServeCommand, commit: string, asked: Promise<void>
     close: () => {
       if (metrics?.ok) void metrics.value.stop();
       alone?.stopNoting();
-      node?.archive.stop();
+      archive?.stop();
       data.remove(SOCKETS);
       data.close();
     },

@@ -26,6 +26,8 @@ Runs Grove on this machine: the same Worker as on Cloudflare, under workerd, wit
                             public authorities (default none)
   --metrics HOST:PORT       answers GET /metrics about the gateway and the processes, without a token, at an address for
                             Prometheus alone (default none; the service's own are at /v1/sys/metrics)
+  --audit-archive DIR       copies what the audit store is about to delete into files, and its signed heads (docs/audit.md;
+                            default none; a cluster has its bucket)
   --cluster s3://BUCKET/PREFIX
                             makes this server a node of a cluster, whose data are in the bucket (docs/cluster.md)
   --cluster-listen HOST:PORT
@@ -53,6 +55,7 @@ export const SERVE_OPTIONS = {
   metrics: { type: "string" },
   "allow-private-host": { type: "string", default: "" },
   "trust-ca": { type: "string", default: "" },
+  "audit-archive": { type: "string" },
   cluster: { type: "string" },
   "cluster-listen": { type: "string" },
   "cluster-advertise": { type: "string" },
@@ -77,8 +80,13 @@ export function parseServeArguments(argv: readonly string[]) {
   if (!privateHosts.ok) return privateHosts;
   const cluster = parseClusterPlace(values);
   if (!cluster.ok) return cluster;
+  const auditArchive = values["audit-archive"];
+  if (auditArchive === "") return err("--audit-archive takes a directory");
+  if (auditArchive !== undefined && cluster.value !== undefined)
+    return err("--audit-archive is for a server that is one process: a cluster has the archive in its bucket");
   return ok({
     ...shared.value,
+    auditArchive,
     data: values.data,
     init: values.init,
     direct: direct.value,

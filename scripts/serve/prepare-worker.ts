@@ -8,8 +8,8 @@ import type { DataDirectory } from "../local/data-directory.ts";
 import { hasStoredTokens, INSTALLATION_ID } from "../local/stored-tokens.ts";
 import { settingsFromEnvironment, usesMetadataServices } from "../local/worker-definition.ts";
 import type { ServeCommand } from "./arguments.ts";
+import { ARCHIVE_SOCKET } from "./audit-archive.ts";
 import { placeWorker } from "./built-worker.ts";
-import { ARCHIVE_SOCKET } from "./cluster/audit-archive.ts";
 import type { JoinedNode } from "./cluster/join-cluster.ts";
 import { CLUSTER_VARIABLES } from "./cluster/node-settings.ts";
 import { readTrustedCas } from "./trusted-cas.ts";
@@ -97,7 +97,8 @@ export async function prepareWorker(preparation: Preparation): Promise<Result<Pr
     privateHosts: command.privateHosts.blocks,
     trustedCas: trustedCas.value,
     metadataServices,
-    ...(node !== undefined && { cluster: node.workerd, archiveSocket: data.file(ARCHIVE_SOCKET) }),
+    ...(node !== undefined && { cluster: node.workerd }),
+    ...((node !== undefined || command.auditArchive !== undefined) && { archiveSocket: data.file(ARCHIVE_SOCKET) }),
   });
   const flags = node === undefined ? [] : ["--experimental"];
   return ok({

@@ -30,7 +30,7 @@ export interface WorkerdSetup {
   readonly socket: string;
   /** Unix domain socket of the cron trigger alone. */
   readonly cronSocket: string;
-  /** Unix domain socket of the service that writes the audit archive; absent without a cluster. */
+  /** Unix domain socket of the service that writes the audit archive; absent without an archive. */
   readonly archiveSocket?: string;
   /** A second address, for clients that do not use the gateway. */
   readonly direct?: ListenAddress;
@@ -90,7 +90,7 @@ export function workerdConfig(setup: WorkerdSetup): string {
       ? ""
       : `,\n    (name = "archive", external = (address = ${quote(`unix:${archiveSocket}`)}, http = ()))`;
   const bindings = worker.bindings.map(binding);
-  if (archiveSocket !== undefined) bindings.push(`(name = "CLUSTER_ARCHIVE", service = "archive")`);
+  if (archiveSocket !== undefined) bindings.push(`(name = "ARCHIVE_SERVICE", service = "archive")`);
   return `using Workerd = import "/workerd/workerd.capnp";
 
 const config :Workerd.Config = (

@@ -7,8 +7,8 @@ export interface AuditEnv extends IssuerEnv {
   readonly AUDIT_DIRECTORY: DurableObjectNamespace<AuditDirectory>;
   /** The bucket that full objects are copied to before they are deleted; absent unless wrangler.toml binds one. */
   readonly AUDIT_ARCHIVE?: R2Bucket;
-  /** The same for a node of a cluster: the service that writes into the cluster's bucket. */
-  readonly CLUSTER_ARCHIVE?: Fetcher;
+  /** The same self-hosted: the service that writes into the bucket of a cluster, or into files; absent without either. */
+  readonly ARCHIVE_SERVICE?: Fetcher;
   /** "off": nothing is stored, and the audit log is the stream alone. */
   readonly AUDIT_STORE?: string;
   /** Days for which records are kept, 30 by default. */

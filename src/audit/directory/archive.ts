@@ -8,13 +8,13 @@ interface Archive {
   put(key: string, text: string): Promise<unknown>;
 }
 
-/** The archive of the deployment: a bucket of the network, or that of a cluster; null when there is none. */
-export function archiveOf({ AUDIT_ARCHIVE: bucket, CLUSTER_ARCHIVE: service }: AuditEnv): Archive | null {
+/** The archive of the deployment: a bucket of the network or of a cluster, or files; null when there is none. */
+export function archiveOf({ AUDIT_ARCHIVE: bucket, ARCHIVE_SERVICE: service }: AuditEnv): Archive | null {
   if (bucket) return bucket;
   return service ? { put: (key, text) => putThrough(service, key, text) } : null;
 }
 
-/** Has the process that supervises the node write into the bucket: the Worker has no rights there. */
+/** Has the process that supervises workerd write: the Worker has no rights in the bucket, and none on the disk. */
 async function putThrough(service: Fetcher, key: string, text: string): Promise<void> {
   const response = await service.fetch(`http://archive/${key}`, { method: "PUT", body: text });
   if (!response.ok) throw new Error(`the archive answered ${response.status}: ${await response.text()}`);

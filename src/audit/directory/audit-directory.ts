@@ -101,6 +101,8 @@ const BACKLOGS = "audit backlogs";
 const ENDED_MS = 600_000;
 /** Maximum number of signed heads that are kept here: two days of them. */
 const MAX_HEADS = 48;
+/** How many times the size that is kept is stored while an archive takes nothing. */
+const MAX_UNARCHIVED = 2;
 
 const OBJECT: TableShape = {
   table: "objects",
@@ -373,7 +375,8 @@ export class AuditDirectory extends GroveObject<AuditEnv> {
 
   /**
    * Closes objects that are open for too long, and deletes those that are too old or beyond the size that is kept. With
-   * an archive, only archived objects are deleted. An object that fails does not hold up the others.
+   * an archive, only archived objects are deleted, unless it takes nothing for so long that the size is exceeded by
+   * far: then the deletion is on record. An object that fails does not hold up the others.
    */
   async #retain(): Promise<void> {
     const now = currentTime();
@@ -393,11 +396,14 @@ export class AuditDirectory extends GroveObject<AuditEnv> {
     const stored = this.#objects.list(`${STORED} ORDER BY last_at`);
     const hasArchive = archiveOf(this.env) !== null;
     let bytes = stored.reduce((sum, object) => sum + object.bytes, 0);
-    for (const { name, state, last_at: lastAt, bytes: size } of stored) {
-      const isReady = state === "archived" || (state === "closed" && !hasArchive);
+    for (const object of stored) {
+      const { name, state, last_at: lastAt, bytes: size } = object;
+      const isTooMuch = bytes > MAX_UNARCHIVED * keptBytes(this.env);
+      const isReady = state === "archived" || (state === "closed" && (!hasArchive || isTooMuch));
       const isOld = lastAt + keptMs(this.env) <= now || bytes > keptBytes(this.env);
       if (!isReady || !isOld) continue;
       await attempt(name, async () => {
+        if (hasArchive && state === "closed") await this.#record(`unarchived ${name}`, unarchivedEntry(object, now));
         await auditShardAt(this.env, name).drop();
         this.#change(name, { state: "dropped", bytes: 0 });
       });
@@ -411,15 +417,17 @@ export class AuditDirectory extends GroveObject<AuditEnv> {
   async #recordLosses(): Promise<void> {
     const now = currentTime();
     const system = systemOf(this.env);
-    const append = appender(this.env);
     const notes = await system.auditBacklogs();
     for (const note of notes.filter(({ at }) => at + ENDED_MS <= now)) {
-      // A repeated call stores it once: the batch has the name of the isolate.
-      const batch = { writer: `lost ${note.writer}`, number: 1, entries: [lossEntry(note, now)], uses: [] };
-      await append(0, batch);
+      await this.#record(`lost ${note.writer}`, lossEntry(note, now));
       await system.noteAuditBacklog({ ...note, most: 0 });
     }
     this.#backlogsAt = now + (notes.length > 0 ? ENDED_MS : HOUR_MS);
+  }
+
+  /** Has a shard store a record of the directory. @param what names it: what is repeated at once is stored once. */
+  async #record(what: string, entry: AuditEntry): Promise<void> {
+    await appender(this.env)(0, { writer: what, number: 1, entries: [entry], uses: [] });
   }
 
   /** Changes fields of the stored entry: another request may have changed it since the caller read it. */
@@ -439,6 +447,16 @@ export class AuditDirectory extends GroveObject<AuditEnv> {
 function lossEntry({ since, at, most }: AuditBacklogNote, now: Ms): AuditEntry {
   const times = { time: formatRfc3339(now), from: formatRfc3339(since), to: formatRfc3339(at) };
   return { at: now, line: JSON.stringify({ type: "dropped", ...times, count: most, at_most: true }), mentions: [] };
+}
+
+/** The record about records that were deleted before the archive took them. */
+function unarchivedEntry({ name, seq, archived, opened_at: from, last_at: to }: ObjectRow, now: Ms): AuditEntry {
+  const times = { time: formatRfc3339(now), from: formatRfc3339(from), to: formatRfc3339(to) };
+  return {
+    at: now,
+    line: JSON.stringify({ type: "dropped", ...times, count: seq - archived, object: name }),
+    mentions: [],
+  };
 }
 
 function objectOf({

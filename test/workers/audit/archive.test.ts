@@ -219,6 +219,35 @@ describe("the archive in a bucket", () => {
     expect(await stateOf("6/1")).toBe("dropped");
   });
 
+  it("that takes nothing keeps twice the size at most; what is deleted then is on record", async () => {
+    vi.spyOn(console, "error").mockReturnValue();
+    await later(370);
+    await bucketOfDirectory();
+    failing(AuditShard, "archivePage", "it can't be read", 99);
+    const names = ["20/1", "21/1", "22/1"];
+    const begins = { seq: 0, digest: FIRST_DIGEST };
+    const report = (bytes: number, at: number) => ({
+      ...{ seq: 7, digest: FIRST_DIGEST, closed: true, lastAt: Date.now() + at },
+      ...{ bytes: bytes * keptBytes(bindings), term: null },
+    });
+    for (const [at, name] of names.entries()) {
+      await directory().open(name);
+      expect(await directory().witness(name, report(0.6, at), begins)).toBeNull();
+    }
+    const states = () => Promise.all(names.map(stateOf));
+    await ringAlarm(directory());
+    expect(await states()).toEqual(["closed", "closed", "closed"]);
+    const last = { seq: 7, digest: FIRST_DIGEST };
+    expect(await directory().witness("22/1", report(1, 2), last)).toBeNull();
+    vi.setSystemTime(Date.now() + HOUR_MS);
+    await ringAlarm(directory());
+    expect(await states()).toEqual(["dropped", "closed", "closed"]);
+    const question = { mentions: [], filter: {}, newestFirst: true, after: null, limit: 1 };
+    const { events } = await shard((await directory().newest(0))?.name ?? "").query(question);
+    const lines = events.map(({ line }) => JSON.parse(line));
+    expect(lines).toMatchObject([{ type: "dropped", count: 7, object: "20/1" }]);
+  });
+
   it("takes nothing back that an object reports of itself while it is copied", async () => {
     vi.spyOn(console, "error").mockReturnValue();
     await later(350);
@@ -254,7 +283,7 @@ async function serviceOfDirectory(statuses: number[]) {
   };
   await runInDurableObject(
     directory(),
-    (object) => void Object.assign(Reflect.get(object, "env"), { CLUSTER_ARCHIVE: service }),
+    (object) => void Object.assign(Reflect.get(object, "env"), { ARCHIVE_SERVICE: service }),
   );
   return requests;
 }
@@ -263,7 +292,7 @@ describe("the archive of a cluster", () => {
   afterEach(() =>
     runInDurableObject(
       directory(),
-      (object) => void Reflect.deleteProperty(Reflect.get(object, "env"), "CLUSTER_ARCHIVE"),
+      (object) => void Reflect.deleteProperty(Reflect.get(object, "env"), "ARCHIVE_SERVICE"),
     ),
   );
 

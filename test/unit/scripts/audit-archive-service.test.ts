@@ -1,10 +1,11 @@
 import { randomBytes } from "node:crypto";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { startArchive } from "../../../../scripts/serve/cluster/audit-archive.ts";
-import { startBucket } from "./support.ts";
+import { archiveInBucket, archiveInFiles, startArchive } from "../../../scripts/serve/audit-archive.ts";
+import { startBucket } from "./cluster/support.ts";
 
 const PAGE = "1f6a3ab4-8f8f-4bb5-a7c4-2f1f2f4d9f10/audit/3-1/000000000001.jsonl";
 const HEADS = "1f6a3ab4-8f8f-4bb5-a7c4-2f1f2f4d9f10/audit/heads/2026-11-29T10:00:00Z.jws";
@@ -12,8 +13,13 @@ const STORED = "test/one/grove/archive/";
 
 async function start() {
   const { emulator, bucket } = await startBucket();
+  const stored = () => new Map([...emulator.objects].map(([key, { content }]) => [key, content.toString("utf8")]));
+  return { emulator, stored, ...(await startService(archiveInBucket(bucket))) };
+}
+
+async function startService(archiveIn: Parameters<typeof startArchive>[1]) {
   const socket = join(tmpdir(), `grove-archive-${randomBytes(6).toString("hex")}.sock`);
-  const archive = await startArchive(socket, bucket);
+  const archive = await startArchive(socket, archiveIn);
   if (!archive.ok) throw new Error(archive.error);
   onTestFinished(() => archive.value.stop());
   const put = (path: string, text: string, method = "PUT") =>
@@ -25,8 +31,7 @@ async function start() {
       });
       sent.on("error", reject).end(text);
     });
-  const stored = () => new Map([...emulator.objects].map(([key, { content }]) => [key, content.toString("utf8")]));
-  return { emulator, socket, bucket, put, stored };
+  return { socket, put };
 }
 
 describe("the archive of a cluster", () => {
@@ -75,10 +80,37 @@ describe("the archive of a cluster", () => {
   });
 
   it("does not start where its socket can't be", async () => {
-    const { socket, bucket } = await start();
-    expect(await startArchive(join(socket, "below"), bucket)).toMatchObject({
+    const { socket } = await start();
+    expect(await startArchive(join(socket, "below"), archiveInFiles("x"))).toMatchObject({
       ok: false,
       error: expect.stringContaining("the socket of the archive can't be used"),
     });
+  });
+});
+
+describe("the archive of a server that is one process", () => {
+  it("has pages and signed heads in files, for their owner alone, each whole", async () => {
+    const directory = join(mkdtempSync(join(tmpdir(), "grove-archive-")), "new");
+    onTestFinished(() => rmSync(dirname(directory), { recursive: true }));
+    const { put } = await startService(archiveInFiles(directory));
+    for (const text of ["a line\n", "a line\nänother\n"]) expect((await put(`/${PAGE}`, text)).status).toBe(204);
+    expect((await put(`/${encodeURI(HEADS)}`, "a.b.c")).status).toBe(204);
+    const files = readdirSync(directory, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+    const paths = files.map(({ parentPath, name }) => join(parentPath, name));
+    expect(new Map(paths.map((path) => [path, readFileSync(path, "utf8")]))).toEqual(
+      new Map([
+        [join(directory, PAGE), "a line\nänother\n"],
+        [join(directory, HEADS), "a.b.c"],
+      ]),
+    );
+    expect(paths.map((path) => statSync(path).mode & 0o777)).toEqual([0o600, 0o600]);
+  });
+
+  it("says why the disk did not take a page", async () => {
+    const directory = mkdtempSync(join(tmpdir(), "grove-archive-"));
+    onTestFinished(() => rmSync(directory, { recursive: true }));
+    writeFileSync(join(directory, "file"), "");
+    const { put } = await startService(archiveInFiles(join(directory, "file")));
+    expect(await put(`/${PAGE}`, "x")).toEqual({ status: 502, body: expect.stringMatching(/ENOTDIR|EEXIST/) });
   });
 });
