@@ -4,7 +4,7 @@ import { parseDuration } from "../../src/base/duration.ts";
 import { decodePolicyText } from "../../src/policy/parse.ts";
 import { SYSTEM_TTL_SECONDS } from "../../src/system/mount.ts";
 import { parseCidr } from "../../src/token/rules/bound-cidrs.ts";
-import { pairs } from "../../src/wire/fields.ts";
+import { pairs, time } from "../../src/wire/fields.ts";
 import { isMount } from "./declarable-paths.ts";
 import type { DeclaredRequest } from "./declaration.ts";
 import type { Json } from "./value-references.ts";
@@ -30,6 +30,11 @@ type Fields = Readonly<Record<string, unknown>>;
 /** Fields that are written and never answered, or not to every caller (`OWN_PATHS`). */
 const WRITE_ONLY: ReadonlySet<string> = new Set([
   ...["oidc_client_secret", "secret_key", "token_reviewer_jwt", "provider_secret", "role_id"],
+  // What a write does, and not what the record has.
+  ...["skip_jwks_validation", "cas", "ttl"],
+  // Names that the path has too, or that have no effect.
+  ...["role", "role_name", "cert_name", "account_id"],
+  ...["plugin_name", "plugin_version", "options", "user_lockout_config"],
 ]);
 
 /** Fields that are read at a path of their own, below the one that they are written with. */
@@ -45,8 +50,8 @@ const LEFT_WHEN_EMPTY: ReadonlySet<string> = new Set([
 const DEFAULTS: Readonly<Record<string, { readonly word: string; readonly answers: readonly unknown[] }>> = {
   token_type: { word: "", answers: ["default", "default-service"] },
   interval: { word: "", answers: [1] },
-  default_lease_ttl: { word: "system", answers: [SYSTEM_TTL_SECONDS] },
-  max_lease_ttl: { word: "system", answers: [SYSTEM_TTL_SECONDS] },
+  default_lease_ttl: { word: "system", answers: [SYSTEM_TTL_SECONDS, 0] },
+  max_lease_ttl: { word: "system", answers: [SYSTEM_TTL_SECONDS, 0] },
 };
 /** Lists in which the word `default` stands for the server's own. */
 const DEFAULT_LISTS = / (?:iam|ec2|vm)_metadata$/;
@@ -55,6 +60,9 @@ const DEFAULT_METADATA = ["account_id", "auth_type"];
 /** Fields that the server keeps in lower case, after their paths and a blank. */
 const LOWER_CASE =
   /(?:[ _]policies(?:_glob)?| default_role| allowed_entity_aliases| (?:iam|ec2|vm)_metadata|\/config\/certificate\/\S+ type)$/;
+
+/** Fields with a time, which the server answers to the millisecond. */
+const TIMES = / (?:config\.)?(?:not_before|expiration)$/;
 
 /** Fields that the server keeps or answers with or without slashes around them, after their paths and a blank. */
 const PATHS = /^sys\/quotas\/rate-limit\/\S+ path$/;
@@ -124,6 +132,7 @@ function isSame(field: string, declared: Json, current: unknown): boolean {
   if (typeof current === "boolean") return flagOf(declared) === current;
   if (isEmpty(current) && (isEmpty(declared) || declared === "false" || secondsOf(declared) === 0)) return true;
   if (isDefault(field, declared, current)) return true;
+  if (TIMES.test(field)) return timeOf(declared) === timeOf(current);
   if (Array.isArray(current)) return isSameList(field, listOf(declared), current);
   if (isFields(current) && !isFields(declared)) {
     const read = pairs().read(declared);
@@ -183,6 +192,12 @@ function secondsOf(value: Json): number | null {
   if (typeof value !== "string") return null;
   const duration = parseDuration(value);
   return duration.ok ? duration.value : Number(value);
+}
+
+/** ms; null for no time. NaN, which equals nothing, for what is none: the server refuses it. */
+function timeOf(value: unknown): number | null {
+  const read = time().read(value);
+  return read.ok ? (read.value ?? null) : Number.NaN;
 }
 
 /** A bool in any form that the server takes; null for anything else. */

@@ -395,18 +395,22 @@ async function get(path: string): Promise<Fields> {
   return answer.body.data as unknown as Fields;
 }
 
-/** Routes by their path, with that of the type of a mount before them. */
-function readAndWritten(): string[] {
+/** Routes by their path, with the type of a mount before it. */
+function routesByPath(): ReadonlyMap<string, readonly Route[]> {
   const named = [
     ...TABLES.fixed.routes,
     ...distinctTypes(TABLES).flatMap(([type, { routes }]) =>
       routes.map((route) => ({ ...route, path: `${type}/${route.path}` })),
     ),
   ];
+  return Map.groupBy(named, ({ path }) => path);
+}
+
+/** Paths of the routes that read and write. */
+function readAndWritten(): string[] {
   const has = (routes: readonly Pick<Route, "operations">[], name: Operation) =>
     routes.some(({ operations }) => operations.includes(name));
-  const byPath = [...Map.groupBy(named, ({ path }) => path)];
-  return byPath.filter(([, routes]) => has(routes, "read") && has(routes, "update")).map(([path]) => path);
+  return [...routesByPath()].filter(([, routes]) => has(routes, "read") && has(routes, "update")).map(([path]) => path);
 }
 
 it("every route that reads and writes has an example here, or no record", () => {
@@ -455,6 +459,9 @@ it.each(Object.values(EXAMPLES).flat())(
 function formsOf(value: unknown): Json[] {
   if (typeof value === "boolean") return [String(value), value ? "1" : "0", ""];
   if (typeof value === "number") return [String(value), `${value}s`, "2m", "", 0, "system"];
+  if (typeof value === "string" && /^\d{4}-.*\.000Z$/.test(value)) {
+    return [value.replace(".000Z", "Z"), value.replace(".000Z", "+00:00"), Date.parse(value) / 1000, ""];
+  }
   if (typeof value === "string")
     return [value.toUpperCase(), ` ${value} `, `${value}/`, value.replace(/\/$/, ""), "", "default"];
   if (!Array.isArray(value)) return [];
@@ -482,6 +489,31 @@ it.each(
       expect(compare({ path: at, data }, read).differences).toEqual([]);
     }
   }
+});
+
+/** Fields that a read shows under another name than a write has. */
+const RENAMED = ["rules", "secret_id_bound_cidrs"];
+
+it("every field that can be declared is shown by a read, or known to be written only", () => {
+  const paths = Object.entries(EXAMPLES).map(([pattern, [one]]) => [pattern, one?.path ?? ""] as const);
+  const declarable = [...paths, ["sys/auth/:path{.+}", "sys/auth/x"] as const].filter(
+    ([, path]) => pathProblem(path) === null,
+  );
+  const unknown = declarable.flatMap(([pattern, path]) => {
+    const routes = routesByPath().get(pattern) ?? [];
+    const read = routes.find(({ operations }) => operations.includes("read"));
+    const written = routes.find(({ operations }) => operations.includes("update"));
+    if (!read || written?.access !== "token") throw new Error(`${pattern} is not read and written`);
+    const answer = JSON.stringify(read.description.answers);
+    const isShown = (name: string) => answer.includes(`"${name}"`) || answer.includes(`"${name}?"`);
+    const valued = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, "shown"]));
+    const outer = (name: string) => written.fieldName?.(name) ?? name;
+    const names = written.fields.entries.map(([name]) => name);
+    const current = valued([...names, ...RENAMED].filter((name) => isShown(name) || isShown(outer(name))).map(outer));
+    const { differences } = compare({ path, data: valued(names.map(outer)) }, current);
+    return differences.map(({ field }) => `${path}: ${field}`);
+  });
+  expect(unknown).toEqual([]);
 });
 
 it("the settings of a mount can be written back without sudo, with the time before which its tokens ended", async () => {

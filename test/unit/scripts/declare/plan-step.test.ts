@@ -38,6 +38,7 @@ describe("a field is as declared", () => {
     ["token_policies", "p1,,p2", ["p1", "p2"]],
     ["token_type", "", "default"],
     ["callback_mode", "", "direct"],
+    ["not_before", "2026-01-02T04:04:05+01:00", "2026-01-02T03:04:05.000Z"],
   ])("%s: %j and %j", (field, declared, current) => {
     const { differences } = compare({ path: "auth/a/role/r", data: { [field]: declared } }, { [field]: current });
     expect(differences).toEqual([]);
@@ -58,6 +59,8 @@ describe("a field is as declared", () => {
     ["bind_secret_id", true, undefined],
     ["listing_visibility", "unauth", undefined],
     ["token_type", "", "batch"],
+    ["not_before", "tomorrow", undefined],
+    ["not_before", "2026-01-02T03:04:05Z", "2026-01-02T03:04:06.000Z"],
     ["bound_subject", "", "a"],
     ["issuer", "https://a/", "https://a"],
   ])("%s: not %j and %j", (field, declared, current) => {
