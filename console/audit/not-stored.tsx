@@ -26,7 +26,7 @@ export function NotStored({ id, why, isEarly, onAgain }: NotStoredProps) {
         <ul class="reasons">
           <li>A read that succeeded is counted, and has no event. The page of its token has its reads.</li>
           <li>Events are kept for 30 days, unless AUDIT_DAYS says otherwise.</li>
-          <li>Of clients without a valid token, 100 refusals of a network are kept in an hour.</li>
+          <li>100 refusals of a token are kept in an hour, and of a network without a valid token.</li>
           <li>A gateway that refuses a request itself stores nothing.</li>
         </ul>
       ) : (

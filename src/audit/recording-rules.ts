@@ -3,8 +3,8 @@ import type { AuditAuth, AuditLine } from "../wire/audit.ts";
 import { type AuditEntry, MAX_MENTIONS, MAX_RECORD_LENGTH, type MentionKind, mentionOf } from "./entry.ts";
 
 /**
- * What becomes of an answered request in the store: a `record` in full, a `refusal` of a client without a token that
- * can be used, whose number is bounded, a `use` that is counted, or `nothing`.
+ * What becomes of an answered request in the store: a `record`, a `refusal` of a client without a token that can be
+ * used, a `use` that is counted, or `nothing`.
  */
 type Fate = "record" | "refusal" | "use" | "nothing";
 
@@ -34,6 +34,9 @@ const ABSENT: ReadonlySet<Failure["code"]> = new Set(["not_found", "no_route", "
 /** Failures while there are no keys with which a record could be sealed. */
 const UNSEALABLE: ReadonlySet<Failure["code"]> = new Set(["sealed", "uninitialized"]);
 
+/** Failures after which a request may have changed something. */
+const FAULTS: ReadonlySet<Failure["code"]> = new Set(["internal", "unavailable"]);
+
 /** True for a write that changes nothing. */
 export function onlyReads(path: string): boolean {
   return READING_WRITES.has(path) || READING_PATHS.test(path);
@@ -50,7 +53,12 @@ export function fateOf({ acts, path, hasCaller, failure }: AnsweredRequest): Fat
 
 /** True when the answer of a request waits until its record is stored: it may have changed something. */
 export function holdsAnswer(fate: Fate, { acts, failure }: Pick<AnsweredRequest, "acts" | "failure">): boolean {
-  return fate === "record" && acts && (failure === null || failure === "internal" || failure === "unavailable");
+  return fate === "record" && acts && !isRefused(fate, failure);
+}
+
+/** True for a refused request, which has changed nothing. The number of their records is bounded. */
+export function isRefused(fate: Fate, failure: AnsweredRequest["failure"]): boolean {
+  return fate === "refusal" || (fate === "record" && failure !== null && !FAULTS.has(failure));
 }
 
 /** Mount and role in the path of a role, or of the creation of a token through it. */

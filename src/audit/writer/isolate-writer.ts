@@ -7,7 +7,7 @@ import type { AuditLine } from "../../wire/audit.ts";
 import { appender } from "../append.ts";
 import { type AuditEntry, mentionOf } from "../entry.ts";
 import type { AuditEnv } from "../env.ts";
-import { type AnsweredRequest, entryOf, fateOf, holdsAnswer, userOf } from "../recording-rules.ts";
+import { type AnsweredRequest, entryOf, fateOf, holdsAnswer, isRefused, userOf } from "../recording-rules.ts";
 import type { MoreRefusals } from "./refusal-bound.ts";
 import { AuditWriter } from "./writer.ts";
 
@@ -33,10 +33,12 @@ interface KeptAnswer extends Pick<AnsweredRequest, "acts" | "failure"> {
 let writer: AuditWriter | null = null;
 
 /** The record about refusals that are not stored in full. */
-function entryOfMore({ network, count, first, last }: MoreRefusals, now: Ms): AuditEntry {
+function entryOfMore({ of, source, count, first, last }: MoreRefusals, now: Ms): AuditEntry {
   const times = { time: formatRfc3339(now), from: formatRfc3339(first), to: formatRfc3339(last) };
-  const line = JSON.stringify({ type: "refusals", ...times, client_address: network || null, count });
-  return { at: now, line, mentions: network === "" ? [] : [mentionOf("address", network)] };
+  const whose = of === "token" ? { target_accessor: source } : { client_address: source || null };
+  const line = JSON.stringify({ type: "refusals", ...times, ...whose, count });
+  const kind = of === "token" ? "accessor" : "address";
+  return { at: now, line, mentions: source === "" ? [] : [mentionOf(kind, source)] };
 }
 
 function writerOf(env: WriterEnv): AuditWriter {
@@ -67,7 +69,8 @@ export async function keepAnswer(env: WriterEnv, answer: KeptAnswer): Promise<vo
   if (fate === "nothing") return;
   const writer = writerOf(env);
   if (fate === "use") return writer.countUse(userOf(line), address ?? "");
-  if (fate === "refusal" && !writer.admitsRefusal(address)) return;
+  const token = fate === "refusal" ? "" : userOf(line);
+  if (isRefused(fate, failure) && !writer.admitsRefusal(token, address)) return;
   const entry = entryOf(at, { line, text, data, alternatePath, secretId });
   if (holdsAnswer(fate, answer)) await writer.store(entry);
   else writer.storeLater(entry);

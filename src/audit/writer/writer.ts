@@ -1,3 +1,4 @@
+import { clientNetworks } from "../../base/client-network.ts";
 import { currentTime, isWithin, LATE, type Ms, orLate, SoonestTimer, sleep } from "../../base/clock.ts";
 import { countEvent } from "../../metrics/counters.ts";
 import { type AuditBatch, type AuditEntry, MAX_BATCH_ENTRIES } from "../entry.ts";
@@ -63,7 +64,7 @@ export class AuditWriter {
   readonly #platform: Required<WriterPlatform>;
   readonly #backlog: Backlog;
   readonly #uses = new UseCounts();
-  readonly #refusals = new RefusalBound();
+  readonly #refusals = [new RefusalBound("network"), new RefusalBound("token")] as const;
   readonly #laterTimer: SoonestTimer;
   readonly #entryOf: (more: MoreRefusals, now: Ms) => AuditEntry;
   #underWay: { readonly beganAt: Ms; readonly done: Promise<void> } | null = null;
@@ -138,9 +139,15 @@ export class AuditWriter {
     this.#appendLater();
   }
 
-  /** True when a refusal without a caller is stored in full. Otherwise it is counted. */
-  admitsRefusal(address: string | null): boolean {
-    return this.#refusals.admit(address, this.#platform.now());
+  /**
+   * True when a refusal is stored in full. Otherwise it is counted. @param token accessor or keyed hash of the caller; "":
+   * there is none, and the refusal counts for the network of the client.
+   */
+  admitsRefusal(token: string, address: string | null): boolean {
+    const [ofNetworks, ofTokens] = this.#refusals;
+    const now = this.#platform.now();
+    if (token !== "") return ofTokens.admit(token, now);
+    return ofNetworks.admit(address === null ? "" : clientNetworks(address)[0], now);
   }
 
   /** Counts a use of a token. @param accessor the accessor or the keyed hash of the token. */
@@ -218,7 +225,7 @@ export class AuditWriter {
     const { shards, append, now, wait } = this.#platform;
     // Gathering saves appends while changes come together. Changes that come one after the other don't wait.
     if (this.#hadSeveral && this.#backlog.size < MAX_BATCH_ENTRIES) await wait(GATHER_MS);
-    for (const more of this.#refusals.takeEnded(now())) this.#add(this.#entryOf(more, now()));
+    for (const more of this.#refusals.flatMap((bound) => bound.takeEnded(now()))) this.#add(this.#entryOf(more, now()));
     const batch = this.#backlog.next(() => this.#uses.take(), now());
     if (!batch) return true;
     this.#hadSeveral = batch.entries.length > 1;

@@ -1,30 +1,30 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { MAX_BATCH_USES } from "../../../src/audit/entry.ts";
-import { MAX_ALL_IN_FULL, MAX_IN_FULL, MAX_NETWORKS, RefusalBound } from "../../../src/audit/writer/refusal-bound.ts";
+import { MAX_ALL_IN_FULL, MAX_IN_FULL, MAX_SOURCES, RefusalBound } from "../../../src/audit/writer/refusal-bound.ts";
 import { HOUR_MS, MAX_COUNTERS, UseCounts } from "../../../src/audit/writer/use-counts.ts";
 
-describe("refusals without a caller", () => {
-  it("are all in full or counted, and of each address and hour a bounded number in full", () => {
+describe("refusals", () => {
+  it("are all in full or counted, and of each source and hour a bounded number in full", () => {
     const one = fc.record({
-      address: fc.constantFrom(null, "192.0.2.1", "192.0.2.2", "2001:db8::1", "2001:db8::2"),
+      source: fc.constantFrom("", "192.0.2.1", "192.0.2.2", "2001:db8:0:0::/64"),
       after: fc.constantFrom(0, 0, 0, 1, 60_000, HOUR_MS, -5),
       times: fc.integer({ min: 1, max: 120 }),
     });
     fc.assert(
       fc.property(fc.array(one, { maxLength: 15 }), (history) => {
-        const bound = new RefusalBound();
+        const bound = new RefusalBound("network");
         let now = 1_000_000 * HOUR_MS;
         let latest = now;
         let all = 0;
         let inFull = 0;
         let counted = 0;
-        for (const { address, after, times } of history) {
+        for (const { source, after, times } of history) {
           now += after;
           latest = Math.max(latest, now);
           for (let count = 0; count < times; count++) {
             all++;
-            if (bound.admit(address, now)) inFull++;
+            if (bound.admit(source, now)) inFull++;
           }
         }
         for (const { count, first, last } of bound.takeEnded(latest + HOUR_MS)) {
@@ -36,32 +36,32 @@ describe("refusals without a caller", () => {
     );
   });
 
-  it("of one address, or of one network of a client, are in full up to a bound until the next hour", () => {
-    const bound = new RefusalBound();
-    const admitted = (addressOf: (at: number) => string, now: number) =>
-      Array.from({ length: MAX_IN_FULL + 5 }, (_, at) => bound.admit(addressOf(at), now)).filter(Boolean).length;
-    expect(admitted(() => "192.0.2.1", HOUR_MS)).toBe(MAX_IN_FULL);
-    expect(admitted((at) => `2001:db8::${at}`, HOUR_MS)).toBe(MAX_IN_FULL);
-    expect(admitted(() => "192.0.2.1", 2 * HOUR_MS)).toBe(MAX_IN_FULL);
-    const counts = bound.takeEnded(2 * HOUR_MS).map(({ network, count }) => [network, count]);
+  it("of one source are in full up to a bound until the next hour", () => {
+    const bound = new RefusalBound("token");
+    const admitted = (source: string, now: number) =>
+      Array.from({ length: MAX_IN_FULL + 5 }, () => bound.admit(source, now)).filter(Boolean).length;
+    expect(admitted("a", HOUR_MS)).toBe(MAX_IN_FULL);
+    expect(admitted("b", HOUR_MS)).toBe(MAX_IN_FULL);
+    expect(admitted("a", 2 * HOUR_MS)).toBe(MAX_IN_FULL);
+    const counts = bound.takeEnded(2 * HOUR_MS).map(({ of, source, count }) => [of, source, count]);
     expect(counts).toEqual([
-      ["192.0.2.1", 5],
-      ["2001:db8:0:0:0:0:0:0/64", 5],
+      ["token", "a", 5],
+      ["token", "b", 5],
     ]);
     expect(bound.takeEnded(2 * HOUR_MS)).toEqual([]);
   });
 
   it("of very many addresses are bounded together, and counted together", () => {
-    const bound = new RefusalBound();
+    const bound = new RefusalBound("network");
     let admitted = 0;
-    for (let at = 0; at < 3 * MAX_NETWORKS; at++) {
+    for (let at = 0; at < 3 * MAX_SOURCES; at++) {
       if (bound.admit(`10.${at >> 16}.${(at >> 8) & 255}.${at & 255}`, HOUR_MS)) admitted++;
     }
     expect(admitted).toBeLessThanOrEqual(MAX_ALL_IN_FULL);
     const counts = bound.takeEnded(2 * HOUR_MS);
-    expect(counts.length).toBeLessThanOrEqual(MAX_NETWORKS + 1);
-    expect(counts.find(({ network }) => network === "")?.count).toBeGreaterThan(MAX_NETWORKS);
-    expect(admitted + counts.reduce((sum, { count }) => sum + count, 0)).toBe(3 * MAX_NETWORKS);
+    expect(counts.length).toBeLessThanOrEqual(MAX_SOURCES + 1);
+    expect(counts.find(({ source }) => source === "")?.count).toBeGreaterThan(MAX_SOURCES);
+    expect(admitted + counts.reduce((sum, { count }) => sum + count, 0)).toBe(3 * MAX_SOURCES);
   });
 });
 

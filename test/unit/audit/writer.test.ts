@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type AuditBatch, type AuditEntry, MAX_BATCH_ENTRIES } from "../../../src/audit/entry.ts";
 import { MAX_WAITING } from "../../../src/audit/writer/backlog.ts";
+import { MAX_IN_FULL } from "../../../src/audit/writer/refusal-bound.ts";
 import {
   AuditWriter,
   DEFERRED_MS,
@@ -256,7 +257,7 @@ describe("the writer", () => {
   it("counts refusals beyond the bound, and stores the count in the next hour", async () => {
     const shards = new Shards(1);
     const writer = writerOf(shards);
-    while (writer.admitsRefusal("192.0.2.1"));
+    while (writer.admitsRefusal("", "192.0.2.1"));
     await vi.advanceTimersByTimeAsync(3_600_000);
     await Promise.all([writer.store(entry("1")), vi.advanceTimersByTimeAsync(shards.takesMs)]);
     expect(shards.stored[0]).toEqual(["1", "more refusals"]);
@@ -331,6 +332,31 @@ describe("records of changes at the same time", () => {
     }
     expect(shards.calls).toHaveLength(2);
   });
+});
+
+it("refusals without a caller are bounded by the network of the client, others by the token", () => {
+  const writer = writerOf(new Shards(1));
+  const admitted = (tokenOf: (at: number) => string, addressOf: (at: number) => string) =>
+    Array.from({ length: 2 * MAX_IN_FULL }, (_, at) => writer.admitsRefusal(tokenOf(at), addressOf(at))).filter(Boolean)
+      .length;
+  expect(
+    admitted(
+      () => "",
+      (at) => `2001:db8::${at}`,
+    ),
+  ).toBe(MAX_IN_FULL);
+  expect(
+    admitted(
+      () => "a",
+      (at) => `192.0.2.${at}`,
+    ),
+  ).toBe(MAX_IN_FULL);
+  expect(
+    admitted(
+      (at) => `t${at}`,
+      () => "192.0.2.1",
+    ),
+  ).toBe(2 * MAX_IN_FULL);
 });
 
 describe("changes that are answered without being stored", () => {

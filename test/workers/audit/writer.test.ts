@@ -1,5 +1,5 @@
 import { createExecutionContext } from "cloudflare:test";
-import { beforeAll, expect, it } from "vitest";
+import { beforeAll, expect, it, vi } from "vitest";
 import type { AuditEntry } from "../../../src/audit/entry.ts";
 import { AuditShard } from "../../../src/audit/shard/audit-shard.ts";
 import { flushAudit } from "../../../src/audit/writer/isolate-writer.ts";
@@ -65,6 +65,29 @@ it("refusals of anybody are bounded by address", async () => {
     await call("GET", "auth/token/lookup-self", { token: "s.none", headers });
   await flushAudit(bindings);
   expect(entriesOf(seen)).toHaveLength(MAX_IN_FULL);
+});
+
+it("refusals of a token are bounded too, and no fault or change of it", async () => {
+  await flushAudit(bindings);
+  const { client_token: token, accessor } = await createToken(root, { policies: ["default"] });
+  const seen = appends();
+  const at = Date.now();
+  for (let count = 0; count < MAX_IN_FULL + 20; count++) {
+    const headers = { "CF-Connecting-IP": `192.0.2.${count}` };
+    expect((await call("POST", "sys/policies/acl/x", { token, headers, body: {} })).status).toBe(403);
+  }
+  expect((await call("POST", "auth/token/renew-self", { token })).status).toBe(200);
+  await flushAudit(bindings);
+  expect(entriesOf(seen)).toHaveLength(MAX_IN_FULL + 1);
+  vi.useFakeTimers({ toFake: ["Date"], now: at + 3_600_000 });
+  await createToken(root);
+  await flushAudit(bindings);
+  const counts = entriesOf(seen).filter(({ line }) => JSON.parse(line).type === "refusals");
+  expect(counts.map(({ line, mentions }) => [JSON.parse(line).count, mentions])).toContainEqual([
+    20,
+    [`accessor:${accessor}`],
+  ]);
+  vi.useRealTimers();
 });
 
 it("a store that does not work fails and delays nothing, and gets what was answered meanwhile", async () => {
