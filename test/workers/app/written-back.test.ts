@@ -493,6 +493,8 @@ it.each(
 
 /** Fields that a read shows under another name than a write has. */
 const RENAMED = ["rules", "secret_id_bound_cidrs"];
+/** A text that fields of a time can have too. */
+const SHOWN = "2026-01-02T03:04:05Z";
 
 it("every field that can be declared is shown by a read, or known to be written only", () => {
   const paths = Object.entries(EXAMPLES).map(([pattern, [one]]) => [pattern, one?.path ?? ""] as const);
@@ -506,7 +508,7 @@ it("every field that can be declared is shown by a read, or known to be written 
     if (!read || written?.access !== "token") throw new Error(`${pattern} is not read and written`);
     const answer = JSON.stringify(read.description.answers);
     const isShown = (name: string) => answer.includes(`"${name}"`) || answer.includes(`"${name}?"`);
-    const valued = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, "shown"]));
+    const valued = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, SHOWN]));
     const outer = (name: string) => written.fieldName?.(name) ?? name;
     const names = written.fields.entries.map(([name]) => name);
     const current = valued([...names, ...RENAMED].filter((name) => isShown(name) || isShown(outer(name))).map(outer));
