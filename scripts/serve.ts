@@ -106,7 +106,8 @@ async function startInCluster(
     environment: process.env,
     data,
     asked,
-    pause: (ms) => pause(ms, undefined, { ref: false }),
+    // Keeps the process alive: until the bucket answers nothing else does.
+    pause: (ms) => pause(ms),
     say,
   });
   if (!joined.ok) return joined;

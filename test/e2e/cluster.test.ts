@@ -318,6 +318,23 @@ describe("a stranger at the cluster port", () => {
   });
 });
 
+describe("a node whose bucket is out of reach at its start", () => {
+  it("tries again until it is asked to stop", async () => {
+    const data = `${DATA}-waiting`;
+    const flags = ["--listen=127.0.0.1:0", "--data", data, ...(await clusterFlags())];
+    const nowhere = { AWS_ENDPOINT_URL: `http://127.0.0.1:${await freePort()}` };
+    const waiting = runScript("serve", flags, { ...environment(), ...nowhere });
+    const ended = waiting.exited.then((code) => expect.fail(`exit ${code}: ${waiting.output()}`));
+    // The third attempt is after two pauses.
+    await Promise.race([expect.poll(waiting.output).toContain("tried again in 2 s"), ended]);
+    ended.catch(() => {});
+    waiting.child.kill("SIGTERM");
+    expect(await waiting.exited).toBe(1);
+    expect(waiting.output()).toContain("asked to stop");
+    await rm(data, { recursive: true, force: true });
+  });
+});
+
 describe("a node that does not fit", () => {
   it.each([
     ["another seal key", { GROVE_SEAL_KEY: `1:${randomBytes(32).toString("base64")}` }, "GROVE_SEAL_KEY is not that"],

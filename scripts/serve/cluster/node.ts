@@ -65,7 +65,7 @@ export function startNode(given: {
       return isUp;
     },
     lastError: () => lastError.take(),
-    pause: (ms) => pause(ms, undefined, { ref: false }),
+    pause: (ms) => pause(ms),
     say,
   });
   const stopWatching = watchClock((ms) => {
