@@ -1074,6 +1074,7 @@ export interface components {
                 readonly depth: number;
             }[];
             readonly complete?: boolean;
+            readonly below_next?: string;
         };
         readonly AuditVerification: {
             readonly objects: number;

@@ -23,10 +23,16 @@ export function MadeBelow({ accessor }: { readonly accessor: string }) {
   const read = async (): Promise<void> => {
     if (busy) return;
     setBusy(true);
-    const found = await readEvents(api, { accessor, lineage: true, limit: 1 });
+    const next = answer?.below_next ?? "";
+    const found = await readEvents(api, {
+      accessor,
+      lineage: true,
+      limit: 1,
+      ...(next !== "" && { below_after: next }),
+    });
     setBusy(false);
     setProblem(found.ok ? null : found.problem);
-    if (found.ok) setAnswer(found.value);
+    if (found.ok) setAnswer({ ...found.value, below: [...(answer?.below ?? []), ...(found.value.below ?? [])] });
   };
   const below = answer?.below ?? [];
   return (
@@ -54,6 +60,8 @@ export function MadeBelow({ accessor }: { readonly accessor: string }) {
       )}
       {answer && below.length === 0 && <p class="body muted">It made no token.</p>}
       {below.length > 0 && <Tokens below={inOrder(accessor, below)} />}
+      {answer && <SendProblem problem={problem} />}
+      {answer?.below_next && <MoreButton label={busy ? "Reading…" : "Read more tokens"} onClick={read} />}
     </Card>
   );
 }

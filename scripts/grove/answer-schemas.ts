@@ -297,6 +297,7 @@ export const AUDIT_EVENTS = z.object({
   ended: END.extend({ cause: z.string(), request_id: z.string() }).optional(),
   below: z.array(MADE.extend({ depth: z.number() })).optional(),
   complete: z.boolean().optional(),
+  below_next: z.string().optional(),
 });
 export type AuditEvents = AnsweredBy<Api.AuditEvents, typeof AUDIT_EVENTS> & {
   /** True when there are more events, in an answer about several tokens: such an answer has no next page. */

@@ -1,11 +1,12 @@
 import { storedJson } from "../storage/tables.ts";
 import type { AuditAuth, AuditLine } from "../wire/audit.ts";
 import type { AuditEvent } from "./query.ts";
+import type { EventCursor, LineagePlace } from "./search.ts";
 
-/** Maximum number of tokens below a token, of makers above it, and of pages of events that are read to find them. */
+/** Maximum number of tokens below a token in one answer, of makers above it, and of pages of events that are read for these. */
 export const MAX_BELOW = 500;
+export const MAX_PAGES = 200;
 const MAX_MAKERS = 16;
-const MAX_PAGES = 200;
 
 /** A token that a record says was made. */
 export interface MadeToken {
@@ -48,10 +49,6 @@ class Pages {
     this.#eventsOf = eventsOf;
   }
 
-  get areLeft(): boolean {
-    return this.#left > 0;
-  }
-
   async *of(accessor: string): AsyncGenerator<readonly ReadEvent[]> {
     if (this.#left <= 0) return;
     for await (const events of this.#eventsOf(accessor)) {
@@ -60,31 +57,56 @@ class Pages {
       if (this.#left <= 0) return;
     }
   }
+}
 
-  /** The tokens whose creation the events of a token record: those that it made, and the token itself. */
-  async *made(accessor: string): AsyncGenerator<MadeToken> {
-    for await (const events of this.of(accessor)) yield* events.flatMap(({ made }) => made ?? []);
-  }
+/** Reads a page of the events of a token, the oldest first. Each has the cursor of the page after it. */
+export type ReadPage = (
+  accessor: string,
+  cursor: EventCursor,
+) => Promise<{
+  readonly events: readonly { readonly event: AuditEvent; readonly after: EventCursor }[];
+  readonly next: EventCursor | null;
+}>;
+
+/** A token whose events are being read: those that were read and are left, and the cursor after them. */
+interface OpenToken {
+  readonly accessor: string;
+  left: Awaited<ReturnType<ReadPage>>["events"][number][];
+  /** The cursor of what is left. */
+  at: EventCursor | null;
+  /** The cursor after what is left. */
+  next: EventCursor | null;
 }
 
 /**
- * Returns the tokens that a token made, then those that they made, and so on, breadth first: also ended tokens, and
- * orphans. `complete`: false when a limit was reached, so there may be more.
+ * Returns the tokens that a token made, each followed by those that it made, and so on: also ended tokens, and orphans.
+ *
+ * @param places where to go on, from the token down to the one that is being read: the `next` of an earlier answer.
+ * @returns `next`: null when all are found.
  */
-export async function tokensBelow(eventsOf: EventsOf, accessor: string) {
-  const pages = new Pages(eventsOf);
+export async function tokensBelow(readPage: ReadPage, places: readonly LineagePlace[]) {
+  const open = places.map(({ accessor, cursor }): OpenToken => ({ accessor, left: [], at: cursor, next: cursor }));
   const found = new Map<string, MadeToken & { readonly depth: number }>();
-  const queue: { readonly accessor: string; readonly depth: number }[] = [{ accessor, depth: 0 }];
-  for (let one = queue.shift(); one && pages.areLeft && found.size < MAX_BELOW; one = queue.shift()) {
-    for await (const made of pages.made(one.accessor)) {
-      if (made.maker !== one.accessor || found.has(made.accessor) || made.accessor === accessor) continue;
-      if (found.size >= MAX_BELOW) break;
-      const depth = one.depth + 1;
-      found.set(made.accessor, { ...made, depth });
-      queue.push({ accessor: made.accessor, depth });
+  for (let [token, pages] = [open.at(-1), 0]; token && found.size < MAX_BELOW; token = open.at(-1)) {
+    const one = token.left.shift();
+    if (one) {
+      token.at = one.after;
+      const { made } = readEvent(one.event);
+      const { accessor } = token;
+      if (made?.maker !== accessor || found.has(made.accessor)) continue;
+      if (open.some((known) => known.accessor === made.accessor)) continue;
+      found.set(made.accessor, { ...made, depth: open.length });
+      open.push({ accessor: made.accessor, left: [], at: {}, next: {} });
+    } else if (token.next === null) {
+      open.pop();
+    } else {
+      if (pages++ >= MAX_PAGES) break;
+      const page = await readPage(token.accessor, token.next);
+      Object.assign(token, { left: [...page.events], at: token.next, next: page.next });
     }
   }
-  return { tokens: [...found.values()], complete: pages.areLeft && found.size < MAX_BELOW };
+  const next = open.map(({ accessor, left, at, next: after }) => ({ accessor, cursor: left.length > 0 ? at : after }));
+  return { tokens: [...found.values()], next: open.length === 0 ? null : next };
 }
 
 /** Returns how a token was made, then how its maker was, and so on up to a login or a token without a record. */

@@ -11,8 +11,9 @@ const MAX_OBJECTS = 32;
 const OBJECTS_MS = 5_000;
 /** A record can have a later time than that of its storage, by the difference of two clocks. */
 const SKEW_MS = 120_000;
-/** Maximum length of a cursor, in characters. */
+/** Maximum length of a cursor, and of one of a lineage, in characters. */
 const MAX_CURSOR_LENGTH = 4096;
+const MAX_LINEAGE_LENGTH = 16_384;
 
 interface AuditSearch {
   readonly mentions: readonly string[];
@@ -25,6 +26,13 @@ interface AuditSearch {
 
 /** Where a page begins in each shard. null: nothing is left of the shard; absent: at its beginning. */
 export type EventCursor = Readonly<Record<string, Position | null>>;
+
+/** A place in the events of a token, the oldest first. */
+export interface LineagePlace {
+  readonly accessor: string;
+  /** null: all are read. */
+  readonly cursor: EventCursor | null;
+}
 
 /** Position in a shard: the number of an object, and of the record in it after which the page begins. */
 type Position = readonly [number: number, seq: number | null];
@@ -154,25 +162,53 @@ async function searchShard(
   return { shard, events, position: null, stoppedAt: null };
 }
 
+/** The cursor of the page after one of the events of a page. @param cursor after the event before, or of the page. */
+export function cursorAfter(cursor: EventCursor, { object, seq }: FoundEvent): EventCursor {
+  const place = readObjectName(object);
+  return place ? { ...cursor, [place.shard]: [place.number, seq] } : cursor;
+}
+
 /** Writes a cursor for a client; "" after the last page. */
 export function writeEventCursor(cursor: EventCursor | null): string {
   return cursor ? toBase64Url(new TextEncoder().encode(JSON.stringify(cursor))) : "";
 }
 
-/** Reads a cursor as a client sent it, "" for the first page; null when malformed. A forged one discloses nothing. */
-export function readEventCursor(cursor: string): EventCursor | null {
-  if (cursor === "") return FIRST_PAGE;
-  const bytes = cursor.length <= MAX_CURSOR_LENGTH ? fromBase64Url(cursor) : null;
+/** The same for the places of a lineage; null: they are too many. */
+export function writeLineageCursor(places: readonly LineagePlace[] | null): string | null {
+  const pairs = places?.map(({ accessor, cursor }) => [accessor, cursor]);
+  const text = pairs ? toBase64Url(new TextEncoder().encode(JSON.stringify(pairs))) : "";
+  return text.length <= MAX_LINEAGE_LENGTH ? text : null;
+}
+
+/** Reads such a cursor as a client sent it; null when malformed. */
+export function readLineageCursor(cursor: string): LineagePlace[] | null {
+  const pairs = readJson(cursor, MAX_LINEAGE_LENGTH);
+  if (!Array.isArray(pairs) || pairs.length === 0) return null;
+  const places = pairs.flatMap((pair): LineagePlace[] => {
+    const [accessor, at] = Array.isArray(pair) ? pair : [];
+    return typeof accessor === "string" && (at === null || isPositions(at)) ? [{ accessor, cursor: at }] : [];
+  });
+  return places.length === pairs.length ? places : null;
+}
+
+function readJson(cursor: string, most: number): unknown {
+  const bytes = cursor.length <= most ? fromBase64Url(cursor) : null;
   try {
-    const positions: unknown = bytes && JSON.parse(new TextDecoder().decode(bytes));
-    return isPositions(positions) ? positions : null;
+    return bytes && JSON.parse(new TextDecoder().decode(bytes));
   } catch {
     return null;
   }
 }
 
+/** Reads a cursor as a client sent it, "" for the first page; null when malformed. A forged one discloses nothing. */
+export function readEventCursor(cursor: string): EventCursor | null {
+  if (cursor === "") return FIRST_PAGE;
+  const positions = readJson(cursor, MAX_CURSOR_LENGTH);
+  return isPositions(positions) ? positions : null;
+}
+
 function isPositions(value: unknown): value is EventCursor {
-  if (typeof value !== "object" || value === null) return false;
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
   return Object.values(value).every((position) => position === null || isPosition(position));
 }
 

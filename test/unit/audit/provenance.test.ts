@@ -1,6 +1,19 @@
 import { describe, expect, it } from "vitest";
-import { type EventsOf, MAX_BELOW, makersOf, tokensBelow } from "../../../src/audit/provenance.ts";
+import {
+  type EventsOf,
+  MAX_BELOW,
+  MAX_PAGES,
+  makersOf,
+  type ReadPage,
+  tokensBelow,
+} from "../../../src/audit/provenance.ts";
 import type { AuditEvent } from "../../../src/audit/query.ts";
+import {
+  type EventCursor,
+  type LineagePlace,
+  readLineageCursor,
+  writeLineageCursor,
+} from "../../../src/audit/search.ts";
 import type { AuditAuth, AuditLine } from "../../../src/wire/audit.ts";
 
 const auth = (accessor: string): AuditAuth => ({
@@ -38,7 +51,36 @@ function storeOf(all: readonly (readonly [maker: string | null, made: string])[]
   };
 }
 
-const FAMILY = storeOf([
+type Pair = readonly [maker: string | null, made: string];
+
+/** The events of a store in pages of two; the cursor is the number of an event. */
+function pagesOf(all: readonly Pair[]): ReadPage {
+  const at = (number: number): EventCursor => ({ 0: [1, number] });
+  return async (accessor, cursor) => {
+    const own = all.filter((pair) => pair.includes(accessor));
+    const from = cursor[0]?.[1] ?? 0;
+    const events = own.slice(from, from + 2).map(([maker, made], place) => ({
+      event: making(maker, made),
+      after: at(from + place + 1),
+    }));
+    return { events, next: from + 2 < own.length ? at(from + 2) : null };
+  };
+}
+
+const from = (accessor: string): LineagePlace[] => [{ accessor, cursor: {} }];
+
+/** All descendants, answer by answer, each of which begins where a client says that the one before has ended. */
+async function allBelow(readPage: ReadPage, accessor: string) {
+  const found: string[][] = [];
+  for (let places: readonly LineagePlace[] | null = from(accessor); places; ) {
+    const { tokens, next }: Awaited<ReturnType<typeof tokensBelow>> = await tokensBelow(readPage, places);
+    found.push(tokens.map((token) => token.accessor));
+    places = next && readLineageCursor(writeLineageCursor(next) ?? "");
+  }
+  return found;
+}
+
+const PAIRS: readonly Pair[] = [
   [null, "login"],
   ["login", "a"],
   ["login", "b"],
@@ -47,41 +89,53 @@ const FAMILY = storeOf([
   ["a", "hmac-batch"],
   ["a2", "a21"],
   ["hmac-batch", "of-batch"],
-]);
+];
+const FAMILY = storeOf(PAIRS);
 
 describe("the descendants of a token, by the records of who made them", () => {
-  it("are all that it made, and all that those made, level by level", async () => {
-    const { tokens, complete } = await tokensBelow(FAMILY, "login");
-    expect(complete).toBe(true);
+  it("are all that it made, each followed by those that it made", async () => {
+    const { tokens, next } = await tokensBelow(pagesOf(PAIRS), from("login"));
+    expect(next).toBe(null);
     expect(tokens.map(({ accessor, maker, depth }) => [accessor, maker, depth])).toEqual([
       ["a", "login", 1],
-      ["b", "login", 1],
       ["a1", "a", 2],
       ["a2", "a", 2],
-      ["hmac-batch", "a", 2],
       ["a21", "a2", 3],
+      ["hmac-batch", "a", 2],
       ["of-batch", "hmac-batch", 3],
+      ["b", "login", 1],
     ]);
-    expect((await tokensBelow(FAMILY, "b")).tokens).toEqual([]);
+    expect((await tokensBelow(pagesOf(PAIRS), from("b"))).tokens).toEqual([]);
   });
 
-  it("are bounded, and the answer says so", async () => {
-    const many = storeOf(Array.from({ length: MAX_BELOW + 5 }, (_, at) => ["root", `t${at}`] as const));
-    const wide: EventsOf = async function* (accessor) {
-      yield accessor === "root" ? Array.from({ length: MAX_BELOW + 5 }, (_, at) => making("root", `t${at}`)) : [];
-    };
-    expect((await tokensBelow(wide, "root")).tokens).toHaveLength(MAX_BELOW);
-    expect((await tokensBelow(wide, "root")).complete).toBe(false);
-    expect((await tokensBelow(many, "root")).complete).toBe(false);
+  it("come in several answers, each once, when they are many or deep", async () => {
+    const wide: Pair[] = Array.from({ length: 2 * MAX_BELOW + 5 }, (_, at) => ["root", `t${at}`]);
+    const name = (at: number) => `${"d".repeat(80)}${at}`;
+    const deep: Pair[] = Array.from({ length: 2 * MAX_PAGES }, (_, at) => [name(at), name(at + 1)]);
+    for (const pairs of [
+      wide,
+      deep.slice(0, 50),
+      [...wide.slice(0, 300), ["t7", "x"], ["x", "y"], ["t299", "z"]] as Pair[],
+    ]) {
+      const top = pairs[0]?.[0] ?? "";
+      const found = await allBelow(pagesOf(pairs), top);
+      expect(found.every((tokens) => tokens.length <= MAX_BELOW)).toBe(true);
+      const all = found.flat();
+      expect(all).toHaveLength(pairs.length);
+      expect(new Set(all)).toEqual(new Set(pairs.map(([, made]) => made)));
+    }
+    expect((await tokensBelow(pagesOf(wide), from("root"))).next).not.toBe(null);
+    // Too many levels for a cursor: the answer says that it is not complete.
+    expect(writeLineageCursor((await tokensBelow(pagesOf(deep), from(name(0)))).next)).toBe(null);
   });
 
   it("are found in a finite time, also when records say that tokens made each other", async () => {
-    const circle = storeOf([
+    const circle: Pair[] = [
       ["a", "b"],
       ["b", "a"],
-    ]);
-    expect((await tokensBelow(circle, "a")).tokens.map(({ accessor }) => accessor)).toEqual(["b"]);
-    expect((await makersOf(circle, "a")).length).toBeLessThan(20);
+    ];
+    expect(await allBelow(pagesOf(circle), "a")).toEqual([["b"]]);
+    expect((await makersOf(storeOf(circle), "a")).length).toBeLessThan(20);
   });
 });
 

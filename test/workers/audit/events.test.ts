@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it, vi } from "vitest";
+import { FIRST_PAGE, writeLineageCursor } from "../../../src/audit/search.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
 import { failing } from "../../support/calls.ts";
 import { bindings, call, createToken, dataOf, initialized, tokenUnder } from "../../support/service.ts";
@@ -70,6 +71,10 @@ describe("a leaked token", () => {
       expect.objectContaining({ accessor: grandchild.accessor, made_by: child.accessor, depth: 1 }),
     ]);
     expect(found.complete).toBe(true);
+    const places = writeLineageCursor([{ accessor: ci.accessor, cursor: FIRST_PAGE }]) ?? "";
+    const next = await ask({ accessor: ci.accessor, lineage: true, below_after: places });
+    expect(next.below?.map(({ accessor }) => accessor)).toEqual([child.accessor, grandchild.accessor]);
+    expect([next.events, next.complete]).toEqual([[], true]);
     expect((await ask({ accessor: child.accessor, order: "oldest" })).events).toEqual(found.events);
     expect((await ask({ actor: child.accessor })).events).toHaveLength(1);
   });
@@ -361,6 +366,15 @@ describe("a question", () => {
     ["POST", "sys/audit/events", { kind: "x" }, "kind is one of"],
     ["POST", "sys/audit/events", { role: "x" }, "mount of the role"],
     ["POST", "sys/audit/events", { lineage: true }, "lineage needs"],
+    ["POST", "sys/audit/events", { lineage: true, accessor: "a", below_after: "W10" }, "below_after is not"],
+    [
+      "POST",
+      "sys/audit/events",
+      { lineage: true, accessor: "a", below_after: btoa('[["a",5]]') },
+      "below_after is not",
+    ],
+    ["POST", "sys/audit/events", { accessor: "a", below_after: btoa('[["a",null]]') }, "below_after is not"],
+    ["POST", "sys/audit/events", { after: "W10" }, "after is not"],
     ["POST", "sys/audit/events", { order: "x" }, "order is"],
     ["POST", "sys/audit/events", { after: "x" }, "not the cursor"],
     ["POST", "sys/audit/events", { limit: 1001 }, "limit is at most"],

@@ -1,7 +1,17 @@
 import { mentionOf } from "../../../audit/entry.ts";
 import { type EventsOf, makersOf, tokensBelow } from "../../../audit/provenance.ts";
 import type { AuditEvent } from "../../../audit/query.ts";
-import { eventPages, FIRST_PAGE, searchEvents, searchUses, writeEventCursor } from "../../../audit/search.ts";
+import {
+  cursorAfter,
+  eventPages,
+  FIRST_PAGE,
+  type LineagePlace,
+  readLineageCursor,
+  searchEvents,
+  searchUses,
+  writeEventCursor,
+  writeLineageCursor,
+} from "../../../audit/search.ts";
 import { flushAudit } from "../../../audit/writer/isolate-writer.ts";
 import { type ParsedToken, readToken } from "../../../auth/caller.ts";
 import { type Answered, type Route, tokenRoute } from "../../../auth/route.ts";
@@ -37,7 +47,14 @@ const OF_TOKEN = {
   "end_is_unknown?": "boolean",
   "below?": [BELOW_SHAPE],
   "complete?": "boolean",
+  "below_next?": "string",
 } as const;
+
+interface EventQuestion extends ReadQuery {
+  readonly named: ParsedToken | null;
+  /** Where the descendants of a token go on; null: they don't. */
+  readonly places: readonly LineagePlace[] | null;
+}
 
 /** Questions to the audit store. A token is accepted in a body only, because URLs are logged. */
 export const EVENT_ROUTES: readonly Route[] = [
@@ -46,20 +63,24 @@ export const EVENT_ROUTES: readonly Route[] = [
     operationId: { read: "auditing-list-events", update: "auditing-find-events" },
     answers: dataAnswer({ ...EVENTS, ...OF_TOKEN }),
     input: EVENT_QUERY,
-    prepare: async (context): Promise<Result<ReadQuery & { readonly named: ParsedToken | null }>> => {
+    prepare: async (context): Promise<Result<EventQuestion>> => {
       const { env, installation, request, fields } = context;
       const { token, accessor, lineage } = fields;
       if (env.AUDIT_STORE === "off") return OFF;
       if (token !== "" && request.operation === "read") return refuse("send a token in a body, by POST");
       if (token !== "" && accessor !== "") return refuse("send either token or accessor");
       if (lineage && token === "" && accessor === "") return refuse("lineage needs a token or an accessor");
+      const places = fields.below_after === "" ? null : readLineageCursor(fields.below_after);
+      if (fields.below_after !== "" && !(lineage && places))
+        return refuse("below_after is not the cursor of a lineage");
       const named = token === "" ? null : await readToken(env, installation, token);
       if (token !== "" && !named) return refuse("the text is no token of this installation");
       const question = await readEventQuery(context);
-      return question.ok ? ok({ ...question.value, named }) : question;
+      return question.ok ? ok({ ...question.value, named, places }) : question;
     },
     handle: async ({ env, installation, fields, prepared }): Answered => {
       await flushAudit(env);
+      if (prepared.places) return dataReply({ events: [], next: "", ...(await belowOf(env, prepared.places)) });
       const named = prepared.named && (await nameToken(env, installation, prepared.named));
       const accessor = named?.accessor ?? fields.accessor;
       const mentions = named ? [mentionOf("accessor", named.accessor), ...prepared.mentions] : prepared.mentions;
@@ -168,7 +189,21 @@ async function originOf(env: Env, accessor: string, withLineage: boolean) {
     return eventPages(env, { ...question, newestFirst: false, limit: PAGE_OF_LINEAGE });
   };
   const makers = (await makersOf(eventsOf, accessor)).map(showMade);
-  if (!withLineage) return { makers };
-  const { tokens, complete } = await tokensBelow(eventsOf, accessor);
-  return { makers, below: tokens.map(showMade), complete };
+  return { makers, ...(withLineage && (await belowOf(env, [{ accessor, cursor: FIRST_PAGE }]))) };
+}
+
+/** Some of the descendants of a token, from a place on. */
+async function belowOf(env: Env, places: readonly LineagePlace[]) {
+  const { tokens, next } = await tokensBelow(async (of, cursor) => {
+    const question = { mentions: [mentionOf("accessor", of)], filter: { kinds: ["change", "login"] as const } };
+    const page = await searchEvents(env, { ...question, newestFirst: false, limit: PAGE_OF_LINEAGE, cursor });
+    let after = cursor;
+    const events = page.events.map((event) => {
+      after = cursorAfter(after, event);
+      return { event, after };
+    });
+    return { events, next: page.next };
+  }, places);
+  const below = tokens.map(showMade);
+  return { below, complete: next === null, below_next: writeLineageCursor(next) ?? "" };
 }

@@ -41,6 +41,7 @@ export const EVENT_QUERY = strictSchema({
   entity_id: text().describe("Entity of the caller or of a new token, or that was changed."),
   actor: text().describe("Accessor of a token: only what it did itself."),
   lineage: flag(false).describe("With token or accessor: also its makers and descendants."),
+  below_after: text().describe("With lineage: the cursor in below_next of the previous answer; only descendants."),
 });
 
 type Plain = Values<typeof PLAIN>;

@@ -253,6 +253,17 @@ describe("grove audit", () => {
     expect(said).toContain("3 tokens below it, and more that are not shown");
   });
 
+  it("reads all answers about what hangs below", async () => {
+    const nothing = { events: [], next: "" };
+    const first = { below: [made("b", "a", { depth: 1 })], complete: false, below_next: "c1" };
+    const second = { below: [made("c", "a", { depth: 1 })], complete: true, below_next: "" };
+    answers = [{ ...nothing, accessor: "a", makers: [], ...first }, { ...nothing, ...second }, nothing, nothing];
+    await grove("audit a --below");
+    expect(asked[1]?.path).toBe("/v1/sys/audit/events?accessor=a&lineage=true&below_after=c1");
+    expect(asked.slice(2).map(({ path }) => path.split("accessor=")[1]?.[0])).toEqual(["b", "c"]);
+    expect(said).toContain("2 tokens below it");
+  });
+
   describe("with what hangs below", () => {
     const use = (address: string, hour: string) => ({
       ...{ address, count: 1, hour: `2026-11-22T${hour}:00:00Z`, last: `2026-11-22T${hour}:01:00Z` },
