@@ -940,6 +940,7 @@ export interface components {
                     };
                 };
                 readonly target_accessor?: string;
+                readonly made_id?: string;
                 readonly holder_accessor?: string;
                 readonly target_accessors?: readonly string[];
                 readonly target_entities?: readonly string[];
@@ -1025,6 +1026,7 @@ export interface components {
                     };
                 };
                 readonly target_accessor?: string;
+                readonly made_id?: string;
                 readonly holder_accessor?: string;
                 readonly target_accessors?: readonly string[];
                 readonly target_entities?: readonly string[];

@@ -36,6 +36,11 @@ export function TokenTimeline({ accessor, pages, end }: TokenTimelineProps) {
   return (
     <>
       {hash !== "" && <Attempts hash={hash} />}
+      {end !== null && hash === "" && (
+        <p class="muted small">
+          What was tried with it after its end is found by its text alone: no event here is a request of its own.
+        </p>
+      )}
       <TokenEvents accessor={accessor} pages={pages} end={end} />
     </>
   );

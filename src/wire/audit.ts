@@ -48,6 +48,8 @@ export interface AuditLine {
     readonly wrap_info?: { readonly accessor: string; readonly wrapped_accessor?: string };
   };
   readonly target_accessor?: string;
+  /** Id of the team, webhook or organization that was made. */
+  readonly made_id?: string;
   /** Accessor of the token that holds the lease that was renewed or revoked. */
   readonly holder_accessor?: string;
   /** Accessors of the tokens that the request deleted. */
@@ -78,6 +80,7 @@ export interface AuditNotes {
   auth?: AuditAuth;
   targetAccessor?: string;
   holderAccessor?: string;
+  madeId?: string;
   targetAccessors?: readonly string[];
   targetEntities?: readonly string[];
   revocation?: AuditRevocation;

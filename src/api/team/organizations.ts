@@ -84,6 +84,7 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
       const { name, email, ...settings } = context.prepared;
       const record = { name, email, settings, organizationId: newOrganizationId(), createdAt: currentTime() };
       const created = await organizationNamed(context.env, name).create(record);
+      if (created.ok) context.request.notes.madeId = name;
       return created.ok ? document(context, created.value, 201) : created;
     },
   }),

@@ -68,6 +68,7 @@ export const TEAMS_ROUTES: readonly Route[] = [
       const settings = { ...DEFAULT_SETTINGS, ...given, name: prepared.name };
       const team = { ...settings, teamId, organization: name, organizationId, createdAt: currentTime() };
       const created = await teamAt(env, teamRoute(teamId)).create(team);
+      if (created.ok) context.request.notes.madeId = teamId;
       // Clients of this interface expect 200 and not 201.
       return created.ok ? document(context, created.value) : created;
     },

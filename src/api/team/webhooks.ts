@@ -183,7 +183,9 @@ export const WEBHOOK_ROUTES: readonly Route[] = withParameters({ id: "The id of 
       const now = currentTime();
       const state = { enabled: false, triggers: TRIGGERS, createdAt: now, since: now, revision: 0, secret: null };
       const stored = await storeWebhook(context, { id: newWebhookId(), name, url, ...state }, context.prepared);
-      return stored.ok ? documentReply(WEBHOOK_VIEW.show(stored.value), 201) : stored;
+      if (!stored.ok) return stored;
+      context.request.notes.madeId = stored.value.id;
+      return documentReply(WEBHOOK_VIEW.show(stored.value), 201);
     },
   }),
   bareRoute("read", `${PATH}/:id`, {

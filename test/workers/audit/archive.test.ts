@@ -56,6 +56,7 @@ describe("sys/audit/archive", () => {
     expect(digestAfter(FIRST_DIGEST, lines)).toBe(head?.digest);
     expect((await get("sys/audit/archive/9/9")).status).toBe(404);
     expect((await get("sys/audit/archive/x/y")).status).toBe(404);
+    expect((await get("sys/audit/archive/01/1")).status).toBe(404);
   });
 
   it("has the heads of all chains, which the issuer signed an hour ago at the latest", async () => {

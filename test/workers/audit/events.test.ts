@@ -66,6 +66,8 @@ describe("a leaked token", () => {
     ]);
     expect(found.uses).toEqual([expect.objectContaining({ address: "192.0.2.9", count: 1 })]);
     expect(found.attempts).toEqual([expect.objectContaining({ path: "auth/token/lookup-self", status: 403 })]);
+    // By the accessor the text is not known, but a request that the token made has its keyed hash.
+    expect((await ask({ accessor: child.accessor })).attempts).toEqual(found.attempts);
     expect(found.makers?.slice(0, 2).map(({ accessor }) => accessor)).toEqual([child.accessor, ci.accessor]);
     expect(found.below).toEqual([
       expect.objectContaining({ accessor: grandchild.accessor, made_by: child.accessor, depth: 1 }),
@@ -375,6 +377,9 @@ describe("a question", () => {
     ],
     ["POST", "sys/audit/events", { accessor: "a", below_after: btoa('[["a",null]]') }, "below_after is not"],
     ["POST", "sys/audit/events", { after: "W10" }, "after is not"],
+    ["POST", "sys/audit/events", { status: -1 }, "status is from"],
+    ["POST", "sys/audit/events", { status: 0 }, "status is from"],
+    ["POST", "sys/audit/events", { limit: 0 }, "limit is at least"],
     ["POST", "sys/audit/events", { order: "x" }, "order is"],
     ["POST", "sys/audit/events", { after: "x" }, "not the cursor"],
     ["POST", "sys/audit/events", { limit: 1001 }, "limit is at most"],

@@ -80,7 +80,7 @@ describe("the audit trail of an organization", () => {
       made.id,
       made.id,
       expect.stringMatching(/^at-/),
-      name,
+      teamId,
     ]);
   });
 
@@ -101,7 +101,7 @@ describe("the audit trail of an organization", () => {
       },
       request: { id },
       resource: {
-        id: name,
+        id: teamId,
         type: "team",
         action: "create",
         meta: { path: `organizations/${name}/teams`, operation: "update" },

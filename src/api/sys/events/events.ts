@@ -86,14 +86,16 @@ export const EVENT_ROUTES: readonly Route[] = [
       const mentions = named ? [mentionOf("accessor", named.accessor), ...prepared.mentions] : prepared.mentions;
       const found = await findEvents(env, { ...prepared, mentions });
       const isFirst = accessor !== "" && fields.after === "";
-      if (!isFirst) return dataReply(found);
+      const shown = { events: found.events.map(showEvent), next: found.next };
+      if (!isFirst) return dataReply(shown);
+      const hash = named?.hash ?? hashOf(found.events, accessor);
       const [uses, attempts, origin, ended] = await Promise.all([
         usesOf(env, accessor, prepared.filter.from ?? 0),
-        named && named.hash !== accessor ? attemptsOf(env, named.hash) : null,
+        hash !== "" && hash !== accessor ? attemptsOf(env, hash) : null,
         originOf(env, accessor, fields.lineage),
         endOf(env, installation, accessor),
       ]);
-      return dataReply({ ...found, accessor, ...uses, ...(attempts && { attempts }), ...origin, ...ended });
+      return dataReply({ ...shown, accessor, ...uses, ...(attempts && { attempts }), ...origin, ...ended });
     },
   }),
 
@@ -109,8 +111,8 @@ export const EVENT_ROUTES: readonly Route[] = [
       if (!problem.ok) return problem;
       await flushAudit(env);
       const mentions = [mentionOf("entity", entityId), ...prepared.mentions];
-      const found = await findEvents(env, { ...prepared, mentions }, entityId);
-      return dataReply(found);
+      const { events, next } = await findEvents(env, { ...prepared, mentions }, entityId);
+      return dataReply({ events: events.map(showEvent), next });
     },
   }),
 ];
@@ -127,7 +129,7 @@ async function findEvents(env: Env, { actor, ...question }: ReadQuery, doneBy = 
     const line = storedJson<CallerLine>(event.line);
     return (actor === "" || callerOfLine(line) === actor) && (doneBy === "" || isOf(line, doneBy));
   };
-  return { events: withoutRepeats(found.events).filter(isMeant).map(showEvent), next: writeEventCursor(found.next) };
+  return { events: withoutRepeats(found.events).filter(isMeant), next: writeEventCursor(found.next) };
 }
 
 type CallerLine = Pick<AuditLine, "auth" | "token_hash" | "response">;
@@ -174,6 +176,14 @@ async function usesOf(env: Env, accessor: string, from: Ms) {
   const { uses, before } = await searchUses(env, accessor, from, currentTime() + 3_600_000);
   const shown = uses.slice(0, MAX_SHOWN_USES);
   return { uses: shown.map(USE_VIEW.show), more_uses: before !== null || shown.length < uses.length };
+}
+
+/** The keyed hash of the text of a token, of which the accessor is known: a request of its own has it; "" without one. */
+function hashOf(events: readonly AuditEvent[], accessor: string): string {
+  const lines = events.map(({ line }) => storedJson<CallerLine>(line));
+  return (
+    lines.find(({ auth, token_hash: hash }) => auth?.accessor === accessor && hash !== undefined)?.token_hash ?? ""
+  );
 }
 
 /** What was tried with a token that was not valid. */

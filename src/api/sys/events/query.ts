@@ -9,7 +9,7 @@ import { findEndedAt } from "../../../listing/inventory/queries.ts";
 import type { Installation } from "../../../system/installation.ts";
 import { treeAt } from "../../../token/tree-stub.ts";
 import { auditHash } from "../../../wire/audit.ts";
-import { flag, integer, list, pasted, strictSchema, text, time, type Values } from "../../../wire/fields.ts";
+import { flag, integer, list, pasted, sent, strictSchema, text, time, type Values } from "../../../wire/fields.ts";
 import { PAGE } from "../../../wire/pagination.ts";
 import { fieldWithToken, readLimit } from "../tokens/filter-fields.ts";
 
@@ -22,14 +22,14 @@ const PLAIN = {
   path_prefix: text().describe("Beginning of the path of the request."),
   operation: text().describe("Operation of the request, such as update."),
   kind: list().describe(`Kinds of events: ${AUDIT_KINDS.join(", ")}.`),
-  status: integer().describe("Status of the answer."),
+  status: sent(integer()).describe("Status of the answer."),
   request_id: text().describe("Id of a request, as its answer had it."),
   address: text().describe("Address of the client."),
   since: time().describe("Only events from this time on."),
   until: time().describe("Only events before this time."),
   order: text().describe("newest (default) or oldest: which come first."),
   after: PAGE.after.describe("The cursor in next of the previous page."),
-  limit: PAGE.limit.describe("Events of the page: 1 to 1000, 100 by default."),
+  limit: sent(PAGE.limit).describe("Events of the page: 1 to 1000, 100 by default."),
 };
 
 /** The fields of a question about the events of one's own entity. */
@@ -68,8 +68,11 @@ export async function readEventQuery({
   const { token: _, ...others } = { token: "", ...fields };
   const holder = await fieldWithToken(env, installation, others);
   if (holder !== null) return refuse(`${holder} must not contain a token: the field token takes one in a body`);
-  const limit = readLimit(fields.limit);
+  const limit = readLimit(fields.limit ?? 0);
   if (!limit.ok) return limit;
+  if (fields.limit === 0) return refuse("limit is at least 1");
+  const { status } = fields;
+  if (status !== undefined && (status < 100 || status > 599)) return refuse("status is from 100 to 599");
   const kinds = AUDIT_KINDS.filter((kind) => fields.kind.includes(kind));
   if (kinds.length < new Set(fields.kind).size) return refuse(`kind is one of ${AUDIT_KINDS.join(", ")}`);
   if (!["", "newest", "oldest"].includes(fields.order)) return refuse("order is newest or oldest");
@@ -85,7 +88,7 @@ export async function readEventQuery({
     address && mentionOf("address", address),
     role && mentionOf("role", `${mount} ${role}`),
   ].filter((mention) => mention !== "");
-  const { since, until, path_prefix: pathPrefix, operation, status } = fields;
+  const { since, until, path_prefix: pathPrefix, operation } = fields;
   const filter: AuditFilter = {
     ...(since !== undefined && { from: since }),
     ...(until !== undefined && { until }),
@@ -93,7 +96,7 @@ export async function readEventQuery({
     ...(pathPrefix !== "" && { pathPrefix }),
     ...(operation !== "" && { operation }),
     ...(kinds.length > 0 && { kinds }),
-    ...(status !== 0 && { status }),
+    ...(status !== undefined && { status }),
   };
   const newestFirst = fields.order !== "oldest";
   return ok({ mentions, filter, actor, newestFirst, limit: limit.value, cursor });

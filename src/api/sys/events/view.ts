@@ -50,6 +50,7 @@ const EVENT = view<ShownEvent>({
     ({ line }) => line.response,
   ],
   "target_accessor?": ["string", ({ line }) => line.target_accessor],
+  "made_id?": ["string", ({ line }) => line.made_id],
   "holder_accessor?": ["string", ({ line }) => line.holder_accessor],
   "target_accessors?": [["string"], ({ line }) => line.target_accessors],
   "target_entities?": [["string"], ({ line }) => line.target_entities],
