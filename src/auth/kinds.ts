@@ -1,8 +1,8 @@
 import { type SavedClass, type SavedClasses, savedClasses } from "../backup/saved-objects.ts";
 import type { Result } from "../base/result.ts";
-import type { AgedTerm } from "../crypto/key-ring.ts";
 import type { Env } from "../env.ts";
 import type { PolicyUsage } from "../policy/usage.ts";
+import type { AgedTerm } from "../system/aged-terms.ts";
 import type { Installation } from "../system/installation.ts";
 import type { Mount } from "../system/mount.ts";
 import type { ObjectCheck } from "../tidy/report.ts";

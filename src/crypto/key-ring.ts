@@ -1,11 +1,11 @@
-import type { Ms, Seconds } from "../base/clock.ts";
+import type { Ms } from "../base/clock.ts";
 import { GenerationalCache } from "../base/generational-cache.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import { concat, fromBase64, fromBase64Url, randomBytes, toBase64, toBase64Url } from "./bytes.ts";
 import { RowKeys } from "./row-keys.ts";
 
 /** A term: one version of the keys that a rotation replaces. All strings are base64 of 32 bytes. */
-interface KeyTerm {
+export interface KeyTerm {
   /** Counts up from 1. */
   readonly version: number;
   /** The data key: the keys of batch tokens and sealed values are derived from it. */
@@ -61,6 +61,12 @@ export function newKeyRing(now: Ms): KeyRing {
 /** `ring` with a new term, whose keys are used for new values and hashes from `usedFrom` on. */
 export function withNewTerm(ring: KeyRing, now: Ms, usedFrom: Ms): KeyRing {
   return { ...ring, data: [...ring.data, newTerm(newestTerm(ring).version + 1, now, usedFrom)] };
+}
+
+/** `ring` without the terms of these versions; null when it has none of them. The newest term stays. */
+export function withoutTerms(ring: KeyRing, versions: ReadonlySet<number>): KeyRing | null {
+  const data = ring.data.filter(({ version }, at) => at === ring.data.length - 1 || !versions.has(version));
+  return data.length === ring.data.length ? null : { ...ring, data };
 }
 
 export function newestTerm(ring: KeyRing): KeyTerm {
@@ -210,49 +216,4 @@ export class DataKey {
     this.#encryptions = 0;
     return count;
   }
-}
-
-/** Margin before a term counts as aged, in which requests in flight have ended. */
-const REST_MS = 7_200_000;
-/** Largest difference between two clocks. */
-const CLOCKS_MS = 3_600_000;
-
-/** A term that nothing new is made under, and whose batch tokens have expired. Stored values may still need it. */
-export interface AgedTerm {
-  readonly version: number;
-  /** Everything made under the term was made between these times. Intervals of consecutive terms overlap. */
-  readonly from: Ms;
-  readonly until: Ms;
-}
-
-/**
- * The terms (oldest first) that may be dropped at `now` if no stored value needs them.
- *
- * @param longestTtl longest TTL of a batch token.
- * @param ignoranceMs time after a change of the key ring during which an isolate may still use the previous one.
- */
-export function agedTerms(
-  terms: readonly Pick<KeyTerm, "version" | "usedFrom">[],
-  now: Ms,
-  longestTtl: Seconds,
-  ignoranceMs: Ms,
-): AgedTerm[] {
-  return terms.flatMap(({ version, usedFrom }, at): AgedTerm[] => {
-    const next = terms[at + 1];
-    if (next === undefined) return [];
-    const usedUntil = next.usedFrom + ignoranceMs;
-    if (usedUntil + REST_MS + longestTtl * 1000 > now) return [];
-    return [{ version, from: at === 0 ? 0 : usedFrom - CLOCKS_MS, until: usedUntil + CLOCKS_MS }];
-  });
-}
-
-/** Versions of the aged terms whose interval contains `madeAt`: a value made then may be under any of them. */
-export function termsAbout(aged: readonly AgedTerm[], madeAt: Ms): number[] {
-  return aged.filter(({ from, until }) => from <= madeAt && madeAt <= until).map(({ version }) => version);
-}
-
-/** `ring` without the terms of these versions; null when it has none of them. The newest term stays. */
-export function withoutTerms(ring: KeyRing, versions: ReadonlySet<number>): KeyRing | null {
-  const data = ring.data.filter(({ version }, at) => at === ring.data.length - 1 || !versions.has(version));
-  return data.length === ring.data.length ? null : { ...ring, data };
 }

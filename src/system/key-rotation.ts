@@ -1,19 +1,11 @@
 import type { Ms } from "../base/clock.ts";
 import { err, invalid, ok, type Result, unavailable } from "../base/result.ts";
-import {
-  type AgedTerm,
-  agedTerms,
-  type KeyRing,
-  type Keys,
-  newestTerm,
-  sealKeyRing,
-  withNewTerm,
-  withoutTerms,
-} from "../crypto/key-ring.ts";
+import { type KeyRing, type Keys, newestTerm, sealKeyRing, withNewTerm, withoutTerms } from "../crypto/key-ring.ts";
+import { type AgedTerm, agedTerms } from "./aged-terms.ts";
+import { isRotationDue } from "./automatic-rotation.ts";
 import { changeDelayMs, maxCopyAgeMs } from "./copy-age.ts";
 import type { SystemEnv } from "./env.ts";
 import { openKeyRing } from "./open-key-ring.ts";
-import { isRotationDue } from "./rotation-rules.ts";
 import { systemOf } from "./system.ts";
 
 /** A change of the key ring is given up after it has lost this many times in a row against a concurrent change. */

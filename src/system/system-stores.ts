@@ -16,7 +16,7 @@ import { changedParts, NO_VERSIONS, type PartName, PartVersionStore, type PartVe
 import { PolicyStore } from "./policies.ts";
 import { PolicyVersionStore } from "./policy-versions.ts";
 import { QuotaStore } from "./quota-store.ts";
-import { RotationStore } from "./rotation-rules.ts";
+import { RotationStore } from "./rotation-store.ts";
 import { SetupStore } from "./setup-store.ts";
 import { WatermarkStore } from "./watermarks.ts";
 

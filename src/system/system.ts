@@ -7,6 +7,7 @@ import type { QuotaConfig, QuotaWrite, RateLimitQuota } from "../quota/quota.ts"
 import { RowSeals, reportTampering, type SealPosition, type SealStep } from "../storage/row-seals.ts";
 import { StoredObject } from "../storage/stored-object.ts";
 import type { AuditBacklogNote, AuditObjectNumber } from "./audit-notes.ts";
+import type { KeyUse, RotationChange } from "./automatic-rotation.ts";
 import { listOpeningLeadMs } from "./copy-age.ts";
 import type { SystemEnv } from "./env.ts";
 import type { RootGeneration } from "./installation-store.ts";
@@ -17,7 +18,6 @@ import { changedParts, type PartVersions } from "./part-versions.ts";
 import type { PolicyPatch, PolicyWrite } from "./policies.ts";
 import type { PolicyVersion } from "./policy-versions.ts";
 import type { Actor, RevocationOrigin } from "./revocation-origin.ts";
-import type { KeyUse, RotationChange } from "./rotation-rules.ts";
 import type { StoredPolicy } from "./stored-policy.ts";
 import {
   NOT_INITIALIZED,

@@ -1,6 +1,6 @@
-import type { AgedTerm } from "../crypto/key-ring.ts";
 import { allPages } from "../storage/pages.ts";
 import { type CheckedRows, joinedChecks } from "../storage/row-seals.ts";
+import type { AgedTerm } from "../system/aged-terms.ts";
 import type { TeamEnv } from "./env.ts";
 import { organizationDirectory, organizationNamed } from "./stubs.ts";
 

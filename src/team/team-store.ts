@@ -1,8 +1,8 @@
 import type { Ms } from "../base/clock.ts";
-import { type AgedTerm, termsAbout } from "../crypto/key-ring.ts";
 import type { RowSeals } from "../storage/row-seals.ts";
 import { blobsOf, SealedTable, type TableShape } from "../storage/sealed-table.ts";
 import { columnOf, type Migration, storedJson, type Tables } from "../storage/tables.ts";
+import { type AgedTerm, termsAbout } from "../system/aged-terms.ts";
 import { nextDueAt } from "./notices/notice-times.ts";
 import type { NewTeamTokenRecord, TeamRecord, TeamSettings, TeamState, TeamToken, TeamTokenEnd } from "./record.ts";
 

@@ -1,8 +1,8 @@
 import { currentTime, earliest, type Ms } from "../base/clock.ts";
 import { err, type Failure, invalidDocument, NOT_FOUND, ok, type Result, unavailable } from "../base/result.ts";
 import { equalBytes } from "../crypto/bytes.ts";
-import type { AgedTerm } from "../crypto/key-ring.ts";
 import { type CheckedRows, joinedChecks } from "../storage/row-seals.ts";
+import type { AgedTerm } from "../system/aged-terms.ts";
 import { GroveObject } from "../system/grove-object.ts";
 import type { TeamEnv } from "./env.ts";
 import { REPLAY_MS } from "./notices/notice-times.ts";

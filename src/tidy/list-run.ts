@@ -1,9 +1,9 @@
 import { addNumbers } from "../base/add-numbers.ts";
 import { currentTime, type Ms } from "../base/clock.ts";
-import type { AgedTerm } from "../crypto/key-ring.ts";
 import type { Env } from "../env.ts";
 import { accessorShard, shardCount } from "../listing/accessor-shards.ts";
 import { type ListedClaim, SAFETY_AGE_MS } from "../listing/inventory/entry.ts";
+import type { AgedTerm } from "../system/aged-terms.ts";
 import { decodeStoredId, rowGeneratedAt, treeIdOf } from "../token/ids.ts";
 import { treeAt } from "../token/tree-stub.ts";
 import { CUSTOM_ID_SHARDS, customIdsShard } from "../tree/custom-ids.ts";

@@ -1,10 +1,10 @@
 import { addNumbers } from "../base/add-numbers.ts";
 import { currentTime, type Ms } from "../base/clock.ts";
 import { within } from "../base/location.ts";
-import type { AgedTerm } from "../crypto/key-ring.ts";
 import type { Env } from "../env.ts";
 import { shardCount, shardNumbers } from "../listing/accessor-shards.ts";
 import { type Migration, storedJson, type Tables, upsert } from "../storage/tables.ts";
+import type { AgedTerm } from "../system/aged-terms.ts";
 import { GroveObject } from "../system/grove-object.ts";
 import { termsToDrop } from "../system/key-rotation.ts";
 import { type ListRun, listStep } from "./list-run.ts";

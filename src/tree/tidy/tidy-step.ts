@@ -1,5 +1,5 @@
-import type { AgedTerm } from "../../crypto/key-ring.ts";
 import type { ListedClaim } from "../../listing/inventory/entry.ts";
+import type { AgedTerm } from "../../system/aged-terms.ts";
 import type { CustomIdEntry } from "../custom-ids.ts";
 
 /** What a tidy run did to a tree, in numbers of rows: nothing. */

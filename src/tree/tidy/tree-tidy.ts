@@ -1,10 +1,10 @@
 import { currentTime, type Ms } from "../../base/clock.ts";
-import type { AgedTerm } from "../../crypto/key-ring.ts";
 import { termOfSealed } from "../../crypto/sealed-data.ts";
 import { HELD } from "../../lease/store.ts";
 import { accessorShard, accessorShardNumber } from "../../listing/accessor-shards.ts";
 import { fixedPart, fixedText, type ListedClaim, SAFETY_AGE_MS } from "../../listing/inventory/entry.ts";
 import { type Sql, storedJson } from "../../storage/tables.ts";
+import type { AgedTerm } from "../../system/aged-terms.ts";
 import { decodeStoredId, firstRowAt, routedIdText, rowGeneratedAt } from "../../token/ids.ts";
 import type { TokenRecord } from "../../token/record.ts";
 import { CUSTOM_ID_KEY } from "../token-rows.ts";

@@ -6,6 +6,8 @@ import {
   sealedWithVersion,
   sealKeyRing,
   unsealKeyRing,
+  withNewTerm,
+  withoutTerms,
 } from "../../../src/crypto/key-ring.ts";
 
 function sealKey(version: number, fill: number) {
@@ -45,5 +47,18 @@ describe("seal key", () => {
       const changed = `${sealed.slice(0, i)}${sealed[i] === "A" ? "B" : "A"}${sealed.slice(i + 1)}`;
       expect(await unsealKeyRing(changed, sealKey(1, 1))).toBeNull();
     }
+  });
+});
+
+describe("a key ring", () => {
+  it("loses terms from its middle too, and uses no version again", () => {
+    const ring = withNewTerm(withNewTerm(newKeyRing(0), 1, 2), 3, 4);
+    const versions = (without: readonly number[]) =>
+      withoutTerms(ring, new Set(without))?.data.map(({ version }) => version);
+    expect(versions([2])).toEqual([1, 3]);
+    expect(versions([1, 2, 3])).toEqual([3]);
+    expect(versions([9])).toBeUndefined();
+    const next = withoutTerms(ring, new Set([1, 2]));
+    expect(next && withNewTerm(next, 5, 6).data.map(({ version }) => version)).toEqual([3, 4]);
   });
 });

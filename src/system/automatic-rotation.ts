@@ -1,12 +1,9 @@
 import type { Ms, Seconds } from "../base/clock.ts";
 import { formatDuration } from "../base/duration.ts";
-import { err, ok, type Result, refuse } from "../base/result.ts";
-import { SealedTable, type TableShape } from "../storage/sealed-table.ts";
-import { columnOf } from "../storage/tables.ts";
-import { SystemStore } from "./part-versions.ts";
+import { err, ok, type Result } from "../base/result.ts";
 
 /** Settings of automatic key rotation: they decide when a new term of keys begins. */
-interface RotationSettings {
+export interface RotationSettings {
   readonly enabled: boolean;
   /** Maximum number of encryptions under the data key of one term. */
   readonly maxOperations: number;
@@ -53,48 +50,4 @@ export function isRotationDue({ settings, encryptions }: KeyUse, beganAt: Ms, no
   if (!settings.enabled) return false;
   if (encryptions >= settings.maxOperations) return true;
   return settings.interval > 0 && now - beganAt >= settings.interval * 1000;
-}
-
-type SettingsRow = { id: number; enabled: number; max_operations: number; interval: Seconds };
-
-const SETTINGS: TableShape = {
-  table: "key_rotation",
-  kind: "key rotation",
-  key: ["id"],
-  sealed: ["enabled", "max_operations", "interval"],
-};
-
-/**
- * The settings of key rotation, and the number of encryptions per term. Settings that were tampered with count as never
- * written. The counts have no seal: an attacker who lowers them delays a rotation. That brings no key near its limit,
- * as the values of each day have a derived key of their own.
- */
-export class RotationStore extends SystemStore {
-  readonly #sealed = new SealedTable<SettingsRow>(this.sql, this.seals, SETTINGS);
-
-  #settings(): RotationSettings {
-    const row = this.#sealed.find(1);
-    return row
-      ? { enabled: row.enabled === 1, maxOperations: row.max_operations, interval: row.interval }
-      : DEFAULT_ROTATION;
-  }
-
-  configure(change: RotationChange): Result<null> {
-    const changed = changeRotation(this.#settings(), change);
-    if (!changed.ok) return refuse(changed.error);
-    const { enabled, maxOperations, interval } = changed.value;
-    this.#sealed.put({ id: 1, enabled: enabled ? 1 : 0, max_operations: maxOperations, interval });
-    return ok(null);
-  }
-
-  useOf(term: number): KeyUse {
-    const query = "SELECT encryptions FROM key_usage WHERE term = ?";
-    return { settings: this.#settings(), encryptions: columnOf<number>(this.sql, query, term)[0] ?? 0 };
-  }
-
-  addEncryptions(term: number, count: number): void {
-    const statement = `INSERT INTO key_usage (term, encryptions) VALUES (?, ?)
-      ON CONFLICT (term) DO UPDATE SET encryptions = encryptions + excluded.encryptions`;
-    this.sql.exec(statement, term, count);
-  }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { agedTerms, newKeyRing, termsAbout, withNewTerm, withoutTerms } from "../../../src/crypto/key-ring.ts";
+import { agedTerms, termsAbout } from "../../../src/system/aged-terms.ts";
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -41,16 +41,5 @@ describe("terms that may be deleted", () => {
     expect(termsAbout(terms, 15 * DAY)).toEqual([2]);
     expect(termsAbout(terms, 20 * DAY + HOUR)).toEqual([2]);
     expect(termsAbout(terms, 25 * DAY)).toEqual([]);
-  });
-
-  it("go from the middle of a ring too; versions are not used again", () => {
-    const ring = withNewTerm(withNewTerm(newKeyRing(0), 1, 2), 3, 4);
-    const versions = (without: readonly number[]) =>
-      withoutTerms(ring, new Set(without))?.data.map(({ version }) => version);
-    expect(versions([2])).toEqual([1, 3]);
-    expect(versions([1, 2, 3])).toEqual([3]);
-    expect(versions([9])).toBeUndefined();
-    const next = withoutTerms(ring, new Set([1, 2]));
-    expect(next && withNewTerm(next, 5, 6).data.map(({ version }) => version)).toEqual([3, 4]);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { changeRotation, DEFAULT_ROTATION, isRotationDue } from "../../../src/system/rotation-rules.ts";
+import { changeRotation, DEFAULT_ROTATION, isRotationDue } from "../../../src/system/automatic-rotation.ts";
 
 const DAY = 86_400;
 const NO_CHANGE = { enabled: undefined, maxOperations: undefined, interval: undefined };
