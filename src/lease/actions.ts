@@ -70,11 +70,17 @@ export type LeaseAction =
       readonly data: Uint8Array | null;
     }
   | { readonly kind: "lookup"; readonly lease: LeaseReference }
+  /** Whether the lease has ended, whatever its path: `path_differs` says that the id is not quite that of the lease. */
+  | { readonly kind: "verify"; readonly lease: LeaseReference }
   | { readonly kind: "renew"; readonly lease: LeaseReference; readonly increment: Seconds }
   /** `wait`: the answer follows the first attempt. `force`: the lease is deleted even if that attempt fails. */
   | { readonly kind: "revoke"; readonly lease: LeaseReference; readonly wait: boolean; readonly force: boolean };
 
+/** What is left of a lease. "waiting": it has ended, and its target has not accepted that yet. "ended": nothing is left. */
+export type LeaseStanding = "held" | "waiting" | "path_differs" | "ended" | FailedRevocation;
+
 export type LeaseOutcome =
+  | { readonly kind: "standing"; readonly standing: LeaseStanding }
   | { readonly kind: "lease"; readonly lease: LeaseView; readonly warnings: readonly string[] }
   /** The row number is in use. The caller retries with another one. */
   | { readonly kind: "row_taken" }

@@ -5,7 +5,7 @@ import type { RevocationOrigin } from "../system/revocation-origin.ts";
 import type { TokenView } from "../token/record.ts";
 import { treeAt } from "../token/tree-stub.ts";
 import type { AuditNotes } from "../wire/audit.ts";
-import { type LeaseOutcome, type LeaseView, leaseIdOf } from "./actions.ts";
+import { type LeaseOutcome, type LeaseStanding, type LeaseView, leaseIdOf } from "./actions.ts";
 import type { LeaseEnv } from "./env.ts";
 import { incrementProblem } from "./grant-lease.ts";
 import { type NamedLease, readLeaseId } from "./ids.ts";
@@ -64,6 +64,26 @@ export async function lookupLease(
   const outcome = await treeAt(env, named.treeId).lease({ kind: "lookup", lease: named.lease });
   if (!outcome.ok) return NOT_FOUND;
   return ok(granted(outcome.value).lease);
+}
+
+/** The standing of a lease; null for a text that is the id of no lease of this installation. */
+export async function standingOfLease(
+  env: LeaseEnv,
+  installation: Installation,
+  leaseId: string,
+): Promise<Exclude<LeaseStanding, "path_differs"> | null> {
+  const named = await readLeaseId(installation.keys, leaseId);
+  if (!named) return null;
+  const tree = treeAt(env, named.treeId);
+  if (named.kind === "token") {
+    const outcome = await tree.act({ kind: "lookup", target: { by: "lease", row: named.row } });
+    if (!outcome.ok || outcome.value.kind !== "token") return "ended";
+    const { leased, path } = outcome.value.token;
+    return leased && path === named.path ? "held" : null;
+  }
+  const outcome = await tree.lease({ kind: "verify", lease: named.lease });
+  if (!outcome.ok || outcome.value.kind !== "standing") throw new Error("the tree does not say how the lease stands");
+  return outcome.value.standing === "path_differs" ? null : outcome.value.standing;
 }
 
 /**

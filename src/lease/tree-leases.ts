@@ -5,7 +5,15 @@ import { accessorShard, accessorShardNumber } from "../listing/accessor-shards.t
 import type { SchemaVersions } from "../storage/tables.ts";
 import { isTarget, type StoredIds } from "../token/actions.ts";
 import { routedIdText } from "../token/ids.ts";
-import type { FoundInTree, LeaseAction, LeaseOutcome, LeaseReference, LeaseView, WalkMode } from "./actions.ts";
+import type {
+  FoundInTree,
+  LeaseAction,
+  LeaseOutcome,
+  LeaseReference,
+  LeaseStanding,
+  LeaseView,
+  WalkMode,
+} from "./actions.ts";
 import type { LeaseEnv } from "./env.ts";
 import { planLease, planLeaseRenewal } from "./grant-lease.ts";
 import { LeaseOutbox } from "./revocation-outbox.ts";
@@ -54,6 +62,8 @@ export class TreeLeases {
         // A lease whose revocation fails, or was given up, is still shown: an operator has to resolve it.
         return row && (row.error !== null || this.#isHeld(row, now)) ? shown(this.#withHolder(row, now)) : NOT_FOUND;
       }
+      case "verify":
+        return ok({ kind: "standing", standing: this.#standing(action.lease, now) });
       case "renew":
         return this.#renew(action, now);
       case "revoke":
@@ -141,6 +151,15 @@ export class TreeLeases {
   #find({ row, tail, path }: LeaseReference): LeaseRow | null {
     const lease = this.store.find(row);
     return lease?.path === path && equalBytes(new Uint8Array(lease.tail), tail) ? lease : null;
+  }
+
+  #standing({ row: number, tail, path }: LeaseReference, now: Ms): LeaseStanding {
+    const row = this.store.find(number);
+    if (!row || !equalBytes(new Uint8Array(row.tail), tail)) return "ended";
+    if (row.path !== path) return "path_differs";
+    if (this.#isHeld(row, now)) return "held";
+    const { error, tail: text, nextAttemptAt = null } = this.store.view(row);
+    return error === null ? "waiting" : { path, tail: text, token: row.token, error, nextAttemptAt };
   }
 
   /** A lease of a release before has no accessor: it is known while the token lives. */

@@ -140,3 +140,40 @@ it("a lease whose revocation was tried before is one of those that are to end, s
   expect(numbers).toMatchObject({ leases: { count: 2, more: false } });
   expect(left.waiting + left.failing).toBe(2);
 });
+
+it("leases by their ids are held, ended, or fail until their target has accepted the end", async () => {
+  let isDown = true;
+  standInForTargets(({ url }) => (isDown && url.includes("down") ? new TypeError("no route to host") : 204));
+  const { client_token: holder } = await createToken(root, { no_parent: true, policies: ["default"], ttl: "20h" });
+  const held = await leaseFor(root, holder);
+  const ended = await leaseFor(root, holder);
+  const failing = await leaseFor(root, holder, { target: "https://down.example.com/revoke" });
+  for (const id of [ended, failing]) await post("sys/leases/revoke", { lease_id: id, sync: true });
+  const ids = [held, ended, failing];
+  // Another path than that of the lease, whose end must not seem to be proven by a mistake.
+  const unknown = ["x/y", `x${held}`];
+  const check = async () => dataOf<object>(await post("sys/tokens/verify-ended", { lease_ids: [...ids, ...unknown] }));
+  const failure = { lease_id: failing, error: "the target down.example.com can't be reached" };
+  expect(await check()).toMatchObject({
+    ...{ checked: 5, ended: 1, unknown: 2, alive: [held], next: "" },
+    unrevoked_leases: { waiting: 0, failing: 1, failures: [failure] },
+  });
+  isDown = false;
+  await post("auth/token/revoke", { token: holder });
+  await sweep((await locate(holder)).stub);
+  // Nothing is left to compare a path with: the end of the id names the lease.
+  for (let times = 0; times < 3; times++) {
+    vi.setSystemTime(Date.now() + 3_600_000);
+    await runAlarm(holder);
+  }
+  expect(await check()).toMatchObject({
+    checked: 5,
+    ended: 4,
+    unknown: 1,
+    alive: [],
+    unrevoked_leases: { failing: 0 },
+  });
+  for (const body of [{ lease_ids: ids, job: "x" }, { lease_ids: new Array(101).fill(held) }]) {
+    expect((await post("sys/tokens/verify-ended", body)).status).toBe(400);
+  }
+});

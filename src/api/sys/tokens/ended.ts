@@ -34,7 +34,10 @@ import { dataReply, type Reply } from "../../../wire/reply.ts";
 import { inner, type Shape, view } from "../../../wire/view.ts";
 import { AFTER, readLimit, TOKEN_PAGE } from "./filter-fields.ts";
 import { TOKEN_SHAPE, tokenRenderer } from "./token-view.ts";
-import { type HeldUnrevoked, UNREVOKED_VIEW, unrevokedLeases } from "./unrevoked-leases.ts";
+import { type HeldUnrevoked, UNREVOKED_VIEW, unrevokedLeases, verifyLeases } from "./unrevoked-leases.ts";
+
+/** Maximum number of leases that a request names. Each is a call to its tree. */
+const MAX_NAMED_LEASES = 100;
 
 /** The token that made a request. Null: no token made it, or it is not known. */
 export const ACTOR: Shape = ["or null", { accessor: "string", display_name: "string", entity_id: "string" }];
@@ -183,21 +186,24 @@ export const ENDED_TOKEN_ROUTES: readonly Route[] = [
     }),
     input: strictSchema({
       accessors: list().describe(`Accessors of the tokens, at most ${MAX_NAMED_TOKENS}.`),
+      lease_ids: list().describe(`In place of accessors: ids of leases, at most ${MAX_NAMED_LEASES}.`),
       job: text().describe(`In place of accessors: all tokens that this job ended, ${MAX_NAMED_TOKENS} at a time.`),
       request_id: text().describe(
         `In place of accessors: those that this request ended, ${MAX_NAMED_TOKENS} at a time.`,
       ),
       after: AFTER,
     }),
-    prepare: async ({ fields: { job, request_id: request, after, accessors } }) => {
-      const given = [job !== "", request !== "", accessors.length > 0].filter(Boolean).length;
-      if (given !== 1) return refuse("send one of accessors, job and request_id");
+    prepare: async ({ fields: { job, request_id: request, after, accessors, lease_ids: leases } }) => {
+      const given = [job !== "", request !== "", accessors.length > 0, leases.length > 0].filter(Boolean).length;
+      if (given !== 1) return refuse("send one of accessors, lease_ids, job and request_id");
+      if (leases.length > MAX_NAMED_LEASES) return refuse(`lease_ids has more than ${MAX_NAMED_LEASES} items`);
       const { size } = new Set(accessors);
       if (size > MAX_NAMED_TOKENS) return refuse(`accessors has more than ${MAX_NAMED_TOKENS} items`);
       return readPage(after, 0, MAX_NAMED_TOKENS, MAX_NAMED_TOKENS);
     },
     handle: async ({ env, installation, fields, prepared }) => {
-      const { job, request_id: request } = fields;
+      const { job, request_id: request, lease_ids: leases } = fields;
+      if (leases.length > 0) return dataReply(await verifyLeases(env, installation, [...new Set(leases)]));
       let accessors = [...new Set(fields.accessors)];
       let next = "";
       if (accessors.length === 0) {

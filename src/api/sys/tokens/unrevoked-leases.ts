@@ -1,8 +1,16 @@
 import { formatTime } from "../../../base/clock.ts";
 import { inGroups } from "../../../base/parallel.ts";
 import type { Env } from "../../../env.ts";
-import { type FailedRevocation, leaseIdOf, MAX_SHOWN_FAILURES, type Unrevoked } from "../../../lease/actions.ts";
+import {
+  type FailedRevocation,
+  type LeaseStanding,
+  leaseIdOf,
+  MAX_SHOWN_FAILURES,
+  type Unrevoked,
+} from "../../../lease/actions.ts";
+import { standingOfLease } from "../../../lease/lease-operations.ts";
 import { treesWithLeases } from "../../../listing/inventory/queries.ts";
+import type { Installation } from "../../../system/installation.ts";
 import { type AccessorCredential, routedIdText } from "../../../token/ids.ts";
 import { treeAt } from "../../../token/tree-stub.ts";
 import { view } from "../../../wire/view.ts";
@@ -51,4 +59,28 @@ export async function unrevokedLeases(env: Env, tokens: readonly AccessorCredent
     }),
     NONE,
   );
+}
+
+/** Says of leases by their ids what `sys/tokens/verify-ended` says of tokens. */
+export async function verifyLeases(env: Env, installation: Installation, leaseIds: readonly string[]) {
+  const found = await inGroups(leaseIds, async (id) => ({
+    id,
+    standing: await standingOfLease(env, installation, id),
+  }));
+  const idsOf = (wanted: LeaseStanding | null) => found.filter((one) => one.standing === wanted).map(({ id }) => id);
+  const failures = found.flatMap(({ standing }) => (standing && typeof standing === "object" ? standing : []));
+  const unrevoked = {
+    waiting: idsOf("waiting").length,
+    failing: failures.length,
+    more: false,
+    failures: failures.map((one) => ({ ...one, accessor: "" })),
+  };
+  return {
+    checked: found.length,
+    ended: idsOf("ended").length,
+    unknown: idsOf(null).length,
+    alive: idsOf("held"),
+    unrevoked_leases: UNREVOKED_VIEW.show(unrevoked),
+    next: "",
+  };
 }
