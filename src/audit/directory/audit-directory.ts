@@ -132,8 +132,8 @@ export class AuditDirectory extends GroveObject<AuditEnv> {
   readonly #objects: SealedTable<ObjectRow>;
   /** When `#retain` runs next. */
   #retainAt: Ms = 0;
-  /** When `#recordLosses` runs next. */
-  #backlogsAt: Ms = 0;
+  /** When `#recordLosses` runs next. Not at once: after a start, requests come first. */
+  #backlogsAt: Ms = currentTime() + RETRY_MS;
   /** True when this instance has compared its entries with the numbers that System knows. */
   #isCompared = false;
 

@@ -78,6 +78,8 @@ it("what an isolate could not store before it ended is on record: how many at mo
   expect(await auditFinding()).toMatchObject({ state: "failing", seen: expect.stringContaining("up to 100 records") });
   const dropped = async () => {
     await crash(auditDirectoryOf(bindings));
+    await auditDirectoryOf(bindings).signedHeads();
+    vi.setSystemTime(Date.now() + MINUTE_MS);
     await ringAlarm(auditDirectoryOf(bindings));
     const found = await call("GET", "sys/audit/events?kind=other", { token: root });
     const { events } = dataOf<{ events: { type: string }[] }>(found);
