@@ -1,11 +1,10 @@
 import { hasMisleadingBlanks, hasUnprintable, MISLEADING_BLANKS } from "../base/misleading-characters.ts";
 import { ok, type Result, refuse } from "../base/result.ts";
 import { randomBytes, toHex } from "../crypto/bytes.ts";
-import { namesRoot, normalizePolicyNames, policyNameProblem, ROOT_POLICY } from "../policy/policy-names.ts";
+import { identityPolicies } from "./identity-policies.ts";
 import type { EntityMetadata, EntityWrite } from "./model.ts";
 
 const MAX_NAME_LENGTH = 512;
-const MAX_POLICIES = 256;
 /** Limits of metadata: number of entries, and length of their names and values. */
 const MAX_METADATA = { entries: 64, nameLength: 128, valueLength: 512 };
 
@@ -18,19 +17,6 @@ export function nameProblem(what: string, name: string): string | null {
 /** Returns the problem with a new name of an entity or a group, or null. Names of aliases are not chosen here. */
 export function newNameProblem(what: "entity" | "group", name: string): string | null {
   return hasMisleadingBlanks(name) ? `${what} ${MISLEADING_BLANKS}` : null;
-}
-
-/**
- * Normalises the policies of an entity or a group. Every spelling that is normalised to `root` anywhere is refused: a
- * caller that can edit an entity must not be able to make it root (CVE-2024-9180, CVE-2025-54996).
- */
-export function identityPolicies(sent: readonly string[] | null): Result<string[] | null> {
-  if (sent === null) return ok(null);
-  if (namesRoot(sent)) return refuse("policies cannot contain root");
-  const policies = normalizePolicyNames(sent);
-  if (policies.length > MAX_POLICIES) return refuse(`policies must not be more than ${MAX_POLICIES}`);
-  const problem = policies.map(policyNameProblem).find((found) => found !== null);
-  return problem ? refuse(problem) : ok(policies);
 }
 
 /** Fields as they were sent; an empty name, `undefined` and null keep the stored value. */
@@ -49,11 +35,6 @@ export function commonWrite(
   if (problem) return refuse(problem);
   const policies = identityPolicies(sent ?? null);
   return policies.ok ? ok({ name: name || null, metadata, policies: policies.value }) : policies;
-}
-
-/** Returns stored policies without `root`. No write accepts `root`; this filter is a second line of defence. */
-export function usablePolicies(stored: readonly string[]): string[] {
-  return normalizePolicyNames(stored.filter((name) => name !== ROOT_POLICY));
 }
 
 /** Returns the problem with `metadata`, or null. `field` is its name in the message. */

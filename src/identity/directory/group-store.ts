@@ -4,6 +4,7 @@ import { err, invalid, ok, type Result, refuse } from "../../base/result.ts";
 import type { RowSeals } from "../../storage/row-seals.ts";
 import { SealedTable, type WithSeal } from "../../storage/sealed-table.ts";
 import { columnOf, RANDOM_REVISION, type Sql, storedJson } from "../../storage/tables.ts";
+import { usablePolicies } from "../identity-policies.ts";
 import type {
   AliasPlace,
   EntityMetadata,
@@ -16,7 +17,7 @@ import type {
   IdOrName,
   Written,
 } from "../model.ts";
-import { generatedGroupName, newNameProblem, usablePolicies } from "../name-and-metadata.ts";
+import { generatedGroupName, newNameProblem } from "../name-and-metadata.ts";
 import { MembershipStore } from "./membership-store.ts";
 import type { MergeStore } from "./merge-store.ts";
 

@@ -1,6 +1,7 @@
 import { nameKey } from "../../base/case-folding.ts";
 import type { Ms } from "../../base/clock.ts";
 import type { TemplateAlias } from "../../policy/template.ts";
+import { usablePolicies } from "../identity-policies.ts";
 import type {
   AliasPlace,
   AliasRecord,
@@ -10,7 +11,6 @@ import type {
   EntityState,
   EntityWrite,
 } from "../model.ts";
-import { usablePolicies } from "../name-and-metadata.ts";
 import { nameOfEntity } from "./sharding.ts";
 
 /** Maximum size (characters of JSON) of an entity's aliases. An entity is one row, and the platform's limit is 2 MB. */
