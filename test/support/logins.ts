@@ -1,4 +1,4 @@
-import { issueLogin } from "../../src/auth/login-attempt.ts";
+import { issueLogin } from "../../src/auth/issue-login.ts";
 import { loadInstallation } from "../../src/system/installation.ts";
 import { PLAIN_LOGIN } from "./plain-login.ts";
 import { bindings } from "./service.ts";

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it, vi } from "vitest";
+import { issueLogin } from "../../../src/auth/issue-login.ts";
 import type { LoginRenewal } from "../../../src/auth/kinds.ts";
-import { issueLogin } from "../../../src/auth/login-attempt.ts";
 import { ok } from "../../../src/base/result.ts";
 import { CLOUD_METHOD } from "../../../src/methods/aws/method.ts";
 import { type Installation, loadInstallation } from "../../../src/system/installation.ts";

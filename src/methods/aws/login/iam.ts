@@ -1,4 +1,5 @@
-import { type IssuedLogin, issueToken, type VerifiedClient } from "../../../auth/login-attempt.ts";
+import type { IssuedLogin } from "../../../auth/issue-login.ts";
+import { issueToken, type VerifiedClient } from "../../../auth/login-attempt.ts";
 import { currentTime, type Ms } from "../../../base/clock.ts";
 import { ExpiringCache } from "../../../base/generational-cache.ts";
 import { numberSetting } from "../../../base/number-settings.ts";

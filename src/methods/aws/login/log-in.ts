@@ -1,4 +1,5 @@
-import { type IssuedLogin, issueToken } from "../../../auth/login-attempt.ts";
+import type { IssuedLogin } from "../../../auth/issue-login.ts";
+import { issueToken } from "../../../auth/login-attempt.ts";
 import { ok, type Result } from "../../../base/result.ts";
 import { accessShardFor } from "../mount/mount-config.ts";
 import type { Attempt } from "./check-list.ts";
