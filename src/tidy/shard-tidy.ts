@@ -7,7 +7,7 @@ import { type Migration, storedJson, type Tables, upsert } from "../storage/tabl
 import type { AgedTerm } from "../system/aged-terms.ts";
 import { GroveObject } from "../system/grove-object.ts";
 import { termsToDrop } from "../system/key-rotation.ts";
-import { type ListRun, listStep } from "./list-run.ts";
+import { type ListRun, listStep } from "./check-lists.ts";
 import { NO_REPORT, type TidyReport } from "./report.ts";
 
 export const SHARD_TIDY_MIGRATIONS: readonly Migration[] = [

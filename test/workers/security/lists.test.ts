@@ -3,7 +3,7 @@ import { afterEach, beforeAll, beforeEach, expect, it, vi } from "vitest";
 import { accessorShard, accessorShardNumber } from "../../../src/listing/accessor-shards.ts";
 import { SAFETY_AGE_MS } from "../../../src/listing/inventory/entry.ts";
 import { revocationsOf, TokenRevocations } from "../../../src/listing/inventory/revocation-jobs.ts";
-import { LIST_PAGE } from "../../../src/tidy/list-run.ts";
+import { LIST_PAGE } from "../../../src/tidy/check-lists.ts";
 import { decodeStoredId } from "../../../src/token/ids.ts";
 import { holdAlarmsOf, ringAlarm } from "../../support/calls.ts";
 import { bindings, call, createToken, dataOf, initialized } from "../../support/service.ts";

@@ -5,7 +5,7 @@ import worker from "../../../src/index.ts";
 import { HELD } from "../../../src/lease/store.ts";
 import { AccessorShard } from "../../../src/listing/accessor-shard.ts";
 import { accessorShard, accessorShardNumber } from "../../../src/listing/accessor-shards.ts";
-import { LIST_PAGE } from "../../../src/tidy/list-run.ts";
+import { LIST_PAGE } from "../../../src/tidy/check-lists.ts";
 import { NO_REPORT, type TidyReport } from "../../../src/tidy/report.ts";
 import { TIDY_PAUSE_MS, tidyOf } from "../../../src/tidy/tidy.ts";
 import { decodeStoredId, routedIdText } from "../../../src/token/ids.ts";
