@@ -1,4 +1,3 @@
-import { repeated } from "../base/lost-call-retry.ts";
 import type { AuditBatch } from "./entry.ts";
 import type { AuditEnv } from "./env.ts";
 import { auditDirectoryOf, auditShardAt, nameOfObject, readObjectName } from "./object-name.ts";
@@ -14,7 +13,7 @@ export function appender(env: AuditEnv): (shard: number, batch: AuditBatch) => P
     for (let full = 0; full < MAX_FULL; full++) {
       const number = newest.get(shard) ?? (await newestObject(env, shard));
       const name = nameOfObject({ shard, number });
-      const answer = await repeated(env.deployment, () => auditShardAt(env, name).append(name, batch));
+      const answer = await auditShardAt(env, name).append(name, batch);
       newest.set(shard, answer === "full" ? number + 1 : number);
       if (answer === "stored") return;
     }
@@ -24,7 +23,7 @@ export function appender(env: AuditEnv): (shard: number, batch: AuditBatch) => P
 
 /** Number of the object of a shard that takes records, as far as the directory knows. */
 async function newestObject(env: AuditEnv, shard: number): Promise<number> {
-  const last = await repeated(env.deployment, () => auditDirectoryOf(env).newest(shard));
+  const last = await auditDirectoryOf(env).newest(shard);
   const number = last ? (readObjectName(last.name)?.number ?? 0) : 0;
   return last?.state === "open" ? number : number + 1;
 }

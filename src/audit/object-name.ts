@@ -1,4 +1,4 @@
-import { within } from "../base/location.ts";
+import { objectNamed } from "../base/object-stub.ts";
 import type { AuditEnv } from "./env.ts";
 
 /** An object of the store. Shards are counted from 0, the objects of a shard from 1. */
@@ -19,12 +19,22 @@ export function readObjectName(name: string): ObjectName | null {
   return shard === undefined || number === undefined ? null : { shard: Number(shard), number: Number(number) };
 }
 
+/** How an object of the store is called in a cluster. */
+const SHARD_RULES = {
+  repeated: ["append", "query", "uses", "standing", "archivePage"],
+} as const;
+
 /** The object with this name, see `nameOfObject`. */
 export function auditShardAt(env: AuditEnv, name: string) {
-  return within(env, env.AUDIT_SHARD).getByName(name);
+  return objectNamed(env, env.AUDIT_SHARD, name, SHARD_RULES);
 }
+
+/** How the directory is called in a cluster. */
+const DIRECTORY_RULES = {
+  repeated: ["stored", "find", "newest", "entries", "signedHeads", "oldestTerm"],
+} as const;
 
 /** The directory of all objects. */
 export function auditDirectoryOf(env: AuditEnv) {
-  return within(env, env.AUDIT_DIRECTORY).getByName("directory");
+  return objectNamed(env, env.AUDIT_DIRECTORY, "directory", DIRECTORY_RULES);
 }

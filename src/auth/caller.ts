@@ -1,7 +1,6 @@
 import { currentTime, type Ms } from "../base/clock.ts";
 import { Copies } from "../base/copies.ts";
 import { GenerationalCache } from "../base/generational-cache.ts";
-import { repeated } from "../base/lost-call-retry.ts";
 import { ok, type Result } from "../base/result.ts";
 import { withoutWhiteSpace } from "../base/white-space.ts";
 import type { Keys } from "../crypto/key-ring.ts";
@@ -127,7 +126,7 @@ async function readCustomId(env: Env, installation: Installation, text: string):
 async function findCustomId(env: Env, installation: Installation, text: string): Promise<TokenCredential | undefined> {
   for (const { whole, directoryKey, verifier } of await customIdHashes(installation.keys, text, currentTime())) {
     if (!mayContain(installation.customIdList, whole)) continue;
-    const address = await repeated(env.deployment, async () => customIdsOf(env, directoryKey).find(directoryKey));
+    const address = await customIdsOf(env, directoryKey).find(directoryKey);
     if (address) return { ...address, verifier };
   }
   return undefined;
@@ -154,7 +153,7 @@ export async function isBatchAlive(env: Env, { watermarks }: Installation, token
   if (!token.parent) return true;
   const { treeId, row } = token.parent;
   if (env.deployment.knownTokens.find(treeId, row, watermarks, now) !== null) return true;
-  return repeated(env.deployment, () => treeAt(env, treeId).isAlive(row));
+  return treeAt(env, treeId).isAlive(row);
 }
 
 /** Returns the ACL of the token of a request to an open endpoint; null for an invalid one. Counts no use. */

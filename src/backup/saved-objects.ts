@@ -1,4 +1,5 @@
 import { within } from "../base/location.ts";
+import { stubWith } from "../base/object-stub.ts";
 import { invalid, type Result } from "../base/result.ts";
 import { fromBase64Url } from "../crypto/bytes.ts";
 import type { Env } from "../env.ts";
@@ -18,6 +19,7 @@ interface SavedObject {
   exportPage(from: PagePosition | null, maxCharacters: number): Promise<PageRead | "changed" | null>;
   importPage(page: ObjectPage): Promise<Result<null, PageRefusal>>;
   restart(): Promise<void>;
+  ping(): Promise<void>;
 }
 
 interface NamedObject extends SavedObject {
@@ -141,8 +143,11 @@ function classOf({ kinds }: Env, className: string): SavedClass {
   return found;
 }
 
+/** How any of them is called in a cluster. */
+const RULES = { repeated: ["exportPage", "importPage", "checkSeals"] } as const;
+
 export function namedObject(env: Env, className: string, name: string): NamedObject {
-  return within(env, classOf(env, className).in(env)).getByName(name);
+  return stubWith(env, RULES, () => within(env, classOf(env, className).in(env)).getByName(name));
 }
 
 /** The names of the objects of a class. Some of these objects may have stored nothing. */

@@ -2,7 +2,6 @@ import { waitUntil } from "cloudflare:workers";
 import { nameKey } from "../base/case-folding.ts";
 import { currentTime, type Ms } from "../base/clock.ts";
 import { Copies } from "../base/copies.ts";
-import { repeated } from "../base/lost-call-retry.ts";
 import { isMissingMethod } from "../base/platform-errors.ts";
 import { err, ok, type Result, UNAUTHENTICATED } from "../base/result.ts";
 import type { Acl } from "../policy/acl.ts";
@@ -53,7 +52,7 @@ async function followMerges(env: IdentityEnv, id: string) {
   let at = id;
   for (let steps = 0; steps <= MAX_MERGES_FOLLOWED; steps++) {
     const home = at;
-    const found = (await repeated(env.deployment, async () => homeOf(env, home)?.entity(home))) ?? null;
+    const found = (await homeOf(env, home)?.entity(home)) ?? null;
     if (!found || !("mergedInto" in found)) return { at, state: found };
     at = found.mergedInto;
   }
@@ -213,7 +212,7 @@ const groupCopies = new Copies<"groups", GroupDirectory>(1, { inBackground: wait
 export async function loadGroups(env: IdentityEnv, maxAgeMs = maxCopyAgeMs(env)): Promise<GroupDirectory> {
   const read = async () => {
     const before = groupCopies.copied("groups")?.answer;
-    const answer = await repeated(env.deployment, () => identityOf(env).allGroups(before?.revision ?? null));
+    const answer = await identityOf(env).allGroups(before?.revision ?? null);
     if (answer) return new GroupDirectory(answer);
     if (!before) throw new Error("the directory returned no data to an isolate without a copy");
     return before;

@@ -1,15 +1,53 @@
-import { within } from "../base/location.ts";
+import { objectNamed } from "../base/object-stub.ts";
 import { inGroups } from "../base/parallel.ts";
 import type { IdentityEnv } from "./env.ts";
 import type { AliasPlace } from "./model.ts";
 import { shardOfAlias, shardOfAliasId, shardOfEntity } from "./shard/sharding.ts";
 
+/** How the directory of entities is called in a cluster. */
+const IDENTITY_RULES = {
+  repeated: [
+    "shards",
+    "entityOfName",
+    "listNames",
+    "searchNames",
+    "begunMerges",
+    "allGroups",
+    "readGroup",
+    "listGroups",
+    "readGroupAlias",
+    "listGroupAliases",
+  ],
+} as const;
+
 export function identityOf(env: IdentityEnv) {
-  return within(env, env.IDENTITY).getByName("identity");
+  return objectNamed(env, env.IDENTITY, "identity", IDENTITY_RULES);
 }
 
+/** How a shard of the entities is called in a cluster. */
+const SHARD_RULES = {
+  repeated: [
+    "logIn",
+    "logInto",
+    "entity",
+    "isTampered",
+    "readEntity",
+    "listEntities",
+    "countEntities",
+    "existing",
+    "mergedAmong",
+    "aliasHolder",
+    "aliasAt",
+    "readAlias",
+    "listAliases",
+    "withPolicy",
+    "searchAliases",
+    "havingPart",
+  ],
+} as const;
+
 export function entityShard(env: IdentityEnv, number: number) {
-  return within(env, env.ENTITY_SHARD).getByName(entityShardName(number));
+  return objectNamed(env, env.ENTITY_SHARD, entityShardName(number), SHARD_RULES);
 }
 
 export function entityShardName(number: number): string {

@@ -1,5 +1,5 @@
 import { currentTime, earliest, type Ms, type Seconds } from "../base/clock.ts";
-import { within } from "../base/location.ts";
+import { objectNamed } from "../base/object-stub.ts";
 import { ok, type Result, refuse } from "../base/result.ts";
 import { GroveObject } from "../system/grove-object.ts";
 import { mustServe } from "../system/installation.ts";
@@ -252,6 +252,21 @@ export class OidcIssuer extends GroveObject<IssuerEnv> {
   }
 }
 
+/** How the object is called in a cluster. */
+const RULES = {
+  repeated: [
+    "published",
+    "readIssuer",
+    "readKey",
+    "listKeys",
+    "readRole",
+    "listRoles",
+    "firstRotation",
+    "signerOfRole",
+    "signerOfKey",
+  ],
+} as const;
+
 export function oidcIssuerOf(env: IssuerEnv): DurableObjectStub<OidcIssuer> {
-  return within(env, env.OIDC_ISSUER).getByName("issuer");
+  return objectNamed(env, env.OIDC_ISSUER, "issuer", RULES);
 }

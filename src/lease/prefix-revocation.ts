@@ -1,5 +1,5 @@
 import { currentTime, LATE, type Ms, orLate } from "../base/clock.ts";
-import { within } from "../base/location.ts";
+import { objectNamed } from "../base/object-stub.ts";
 import { MAX_PARALLEL_CALLS } from "../base/parallel.ts";
 import { ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
@@ -313,12 +313,17 @@ export async function progressOfEnd(env: LeaseEnv, prefix: string, id: string): 
   return ofPrefix ?? (await walkOfMount(env, id).progress());
 }
 
+/** How a walk is called in a cluster. */
+const RULES = {
+  repeated: ["progress"],
+} as const;
+
 /** The object that walks for a mount. `id`: the uuid of a mount that is disabled, or the id of a move. */
 export function walkOfMount(env: LeaseEnv, id: string): ReturnType<LeaseEnv["LEASE_WALK"]["getByName"]> {
-  return within(env, env.LEASE_WALK).getByName(`mount:${id}`);
+  return objectNamed(env, env.LEASE_WALK, `mount:${id}`, RULES);
 }
 
 /** The object that walks over the prefix, one walk at a time. Tidy has an object of its own, apart from revocation. */
 export function prefixJob(env: LeaseEnv, job: WalkJob): ReturnType<LeaseEnv["LEASE_WALK"]["getByName"]> {
-  return within(env, env.LEASE_WALK).getByName(`${job.mode === "tidy" ? "tidy" : "revoke"}:${job.prefix}`);
+  return objectNamed(env, env.LEASE_WALK, `${job.mode === "tidy" ? "tidy" : "revoke"}:${job.prefix}`, RULES);
 }

@@ -185,6 +185,9 @@ export class AccessorShard extends DurableObject<ListingEnv> {
     return endsByGroup(this.#tables, query);
   }
 
+  /** Answers that the object can be reached. See `stubWith`. */
+  ping(): void {}
+
   /** Returns the largest trees of a mount whose first token is in this shard. */
   largestTrees(mount: string): TreeSize[] {
     return this.#inventory.largestTrees(mount);

@@ -1,5 +1,5 @@
 import type { Ms } from "../base/clock.ts";
-import { within } from "../base/location.ts";
+import { objectNamed } from "../base/object-stub.ts";
 import { inGroups } from "../base/parallel.ts";
 import { listOpenings, MAX_LIST_OPENINGS } from "../system/generation-openings.ts";
 import { decodeStoredId, rowGeneratedAt } from "../token/ids.ts";
@@ -89,8 +89,40 @@ export function treeShardNumber(treeId: string): number {
   return Number.parseInt(treeId.slice(0, 4), 16) % ACCESSOR_SHARDS;
 }
 
+/** How a shard is called in a cluster. */
+const RULES = {
+  repeated: [
+    "applyUpdates",
+    "findEnded",
+    "endedAt",
+    "endedPage",
+    "countEnded",
+    "countRevoked",
+    "inventoryPage",
+    "findListed",
+    "countMounts",
+    "groups",
+    "countGroups",
+    "treeGroups",
+    "endsByGroup",
+    "largestTrees",
+    "claims",
+    "storedBytes",
+    "list",
+    "treesAfter",
+    "leasesBelow",
+    "leaseLevel",
+    "irrevocableLeases",
+    "countLeases",
+    "treesWithLeases",
+    "countBelow",
+    "countIrrevocable",
+    "allocatedTrees",
+  ],
+} as const;
+
 export function accessorShard(env: ListingEnv, number: number) {
-  return within(env, env.ACCESSOR_SHARD).getByName(accessorShardName(number));
+  return objectNamed(env, env.ACCESSOR_SHARD, accessorShardName(number), RULES);
 }
 
 /** Maximum number of calls to shards in one request. The platform allows 10,000 calls, to all objects together. */

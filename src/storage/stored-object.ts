@@ -151,6 +151,9 @@ export abstract class StoredObject<Env> extends DurableObject<Env> {
     this.ctx.abort("the object is restored");
   }
 
+  /** Answers that the object can be reached. See `stubWith`. */
+  ping(): void {}
+
   /** Does nothing. Objects with background work override it. */
   override alarm(): void | Promise<void> {}
 }

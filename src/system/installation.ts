@@ -3,7 +3,6 @@ import { currentTime, isWithin, type Ms } from "../base/clock.ts";
 import { Copies } from "../base/copies.ts";
 import { LoggedOwner } from "../base/copy-owner.ts";
 import { GenerationalCache } from "../base/generational-cache.ts";
-import { repeated } from "../base/lost-call-retry.ts";
 import { err, type Failure, ok, type Result } from "../base/result.ts";
 import { importKeys, type Keys, sealedWithVersion, sealKeyRing } from "../crypto/key-ring.ts";
 import { QuotaTable } from "../quota/quota.ts";
@@ -191,7 +190,7 @@ async function readInstallation(env: SystemEnv): Promise<Result<Installation>> {
   const now = currentTime();
   const copy = copies.copied(THE_ONE)?.answer;
   const known = copy?.ok ? copy.value : null;
-  const snapshot = await repeated(env.deployment, () => systemOf(env).snapshot(known?.versions ?? null));
+  const snapshot = await systemOf(env).snapshot(known?.versions ?? null);
   if (!snapshot && known) {
     await reportUse(env, known.keys, now);
     return ok(known);

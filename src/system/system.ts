@@ -1,5 +1,5 @@
 import type { Ms, Seconds } from "../base/clock.ts";
-import { within } from "../base/location.ts";
+import { objectNamed } from "../base/object-stub.ts";
 import type { Result } from "../base/result.ts";
 import { rowKeysOf } from "../crypto/key-ring.ts";
 import type { RowKeys } from "../crypto/row-keys.ts";
@@ -376,6 +376,29 @@ export class System extends StoredObject<SystemEnv> {
   }
 }
 
+/** How the object is called in a cluster. */
+const RULES = {
+  repeated: [
+    "snapshot",
+    "sealedKeyRing",
+    "keyUse",
+    "revision",
+    "longestTtl",
+    "rootGeneration",
+    "auditBacklogs",
+    "checkSeals",
+    "readPolicy",
+    "readPolicies",
+    "listPolicies",
+    "policyVersions",
+    "findMount",
+    "watermarks",
+    "findMove",
+    "listQuotas",
+    "quotaConfig",
+  ],
+} as const;
+
 export function systemOf(env: SystemEnv): DurableObjectStub<System> {
-  return within(env, env.SYSTEM).getByName("system");
+  return objectNamed(env, env.SYSTEM, "system", RULES);
 }

@@ -1,35 +1,62 @@
 import { nameKey } from "../base/case-folding.ts";
 import { GenerationalCache } from "../base/generational-cache.ts";
-import { within } from "../base/location.ts";
+import { objectNamed } from "../base/object-stub.ts";
 import type { Keys } from "../crypto/key-ring.ts";
 import { allPages } from "../storage/pages.ts";
 import type { TeamEnv } from "./env.ts";
 import { readTeamId, readTokenId } from "./ids.ts";
 import type { TeamRecord } from "./record.ts";
 
+/** How a team is called in a cluster. */
+const TEAM_RULES = {
+  repeated: ["show", "token", "unknownTokens", "authenticate", "endedToken", "compare"],
+} as const;
+
 /** The team at `route`. The object of a team that does not exist stores nothing. */
 export function teamAt(env: TeamEnv, route: string): ReturnType<TeamEnv["TEAM"]["getByName"]> {
-  return within(env, env.TEAM).getByName(teamObjectName(route));
+  return objectNamed(env, env.TEAM, teamObjectName(route), TEAM_RULES);
 }
 
 export function teamObjectName(route: string): string {
   return `team-${route}`;
 }
 
+/** How an organization is called in a cluster. */
+const ORGANIZATION_RULES = {
+  repeated: [
+    "show",
+    "has",
+    "lifetimes",
+    "webhooks",
+    "deliveries",
+    "enabledWebhooks",
+    "listTeams",
+    "teamsNamed",
+    "teamsWithPolicy",
+    "listTokens",
+    "teamRoutes",
+  ],
+} as const;
+
 /**
  * The organization with this name. Names that differ only in case share an object, so only one of them can be taken.
  * The object answers only to its exact name, because policies compare exact names.
  */
 export function organizationNamed(env: TeamEnv, name: string): ReturnType<TeamEnv["ORGANIZATION"]["getByName"]> {
-  return within(env, env.ORGANIZATION).getByName(organizationObjectName(name));
+  return objectNamed(env, env.ORGANIZATION, organizationObjectName(name), ORGANIZATION_RULES);
 }
 
 export function organizationObjectName(name: string): string {
   return `organization-${nameKey(name)}`;
 }
 
+/** How the directory of organizations is called in a cluster. */
+const DIRECTORY_RULES = {
+  repeated: ["list", "after"],
+} as const;
+
 export function organizationDirectory(env: TeamEnv): ReturnType<TeamEnv["ORGANIZATION_DIRECTORY"]["getByName"]> {
-  return within(env, env.ORGANIZATION_DIRECTORY).getByName("organizations");
+  return objectNamed(env, env.ORGANIZATION_DIRECTORY, "organizations", DIRECTORY_RULES);
 }
 
 const PAGE = 200;

@@ -1,6 +1,6 @@
 import { addNumbers } from "../base/add-numbers.ts";
 import { currentTime, type Ms } from "../base/clock.ts";
-import { within } from "../base/location.ts";
+import { objectNamed } from "../base/object-stub.ts";
 import type { Env } from "../env.ts";
 import { shardCount, shardNumbers } from "../listing/accessor-shards.ts";
 import { type Migration, storedJson, type Tables, upsert } from "../storage/tables.ts";
@@ -95,7 +95,7 @@ export class ShardTidy extends GroveObject<Env> {
     }
     const { number, startedAt, report, needed } = run;
     // Reported before it is recorded here: after a crash in between it is reported again, which changes nothing.
-    const tidy = within(this.env, this.env.TIDY).getByName("tidy");
+    const tidy = objectNamed(this.env, this.env.TIDY, "tidy", { repeated: [] });
     const aged = run.aged.map(({ version }) => version);
     await tidy.shardChecked(shard, { startedAt, finishedAt: currentTime(), report, aged, needed });
     this.#write({ shard, running: null, lastNumber: number });
@@ -111,9 +111,14 @@ export class ShardTidy extends GroveObject<Env> {
   }
 }
 
+/** How a check is called in a cluster. */
+const RULES = {
+  repeated: ["checkSeals"],
+} as const;
+
 /** The object that checks the shard with this number. */
 export function shardTidy(env: Env, shard: number): DurableObjectStub<ShardTidy> {
-  return within(env, env.SHARD_TIDY).getByName(`accessors-${shard}`);
+  return objectNamed(env, env.SHARD_TIDY, `accessors-${shard}`, RULES);
 }
 
 /** Starts a check of every shard. A shard whose start fails is tried again with the next call. */

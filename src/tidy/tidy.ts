@@ -1,7 +1,7 @@
 import { addNumbers } from "../base/add-numbers.ts";
 import { currentTime, type Ms } from "../base/clock.ts";
-import { within } from "../base/location.ts";
 import { logInfo } from "../base/log.ts";
+import { objectNamed } from "../base/object-stub.ts";
 import { inGroups } from "../base/parallel.ts";
 import { groveVersion } from "../base/version.ts";
 import type { Env } from "../env.ts";
@@ -249,8 +249,13 @@ export class Tidy extends GroveObject<Env> {
   }
 }
 
+/** How the object is called in a cluster. */
+const RULES = {
+  repeated: ["history", "systemPutBack", "status"],
+} as const;
+
 export function tidyOf(env: Env): DurableObjectStub<Tidy> {
-  return within(env, env.TIDY).getByName("tidy");
+  return objectNamed(env, env.TIDY, "tidy", RULES);
 }
 
 /** Size of a shard (bytes) that opens the next generation of shards: half of the platform's limit for an object. */

@@ -1,6 +1,27 @@
 import { type LocationHint, within } from "../base/location.ts";
+import { stubWith } from "../base/object-stub.ts";
 import type { TokenEnv } from "./env.ts";
 import { treeBeginning } from "./ids.ts";
+
+/** How a tree is called in a cluster. */
+const RULES = {
+  repeated: [
+    "endOf",
+    "isAlive",
+    "rowStatus",
+    "describe",
+    "lineage",
+    "aliveOf",
+    "unrevokedOf",
+    "unsweptEnd",
+    "picture",
+    "accessorsFrom",
+    "countSelection",
+    "countMeant",
+    "exportPage",
+  ],
+  byCaller: ["run", "act"],
+} as const;
 
 /**
  * The tree with this id, which must come from a token, an accessor or a list of this installation. A new one is made at
@@ -9,7 +30,7 @@ import { treeBeginning } from "./ids.ts";
 export function treeAt(env: TokenEnv, treeId: string, location?: LocationHint) {
   const trees = within(env, env.TOKEN_TREE);
   const id = objectIdOf(trees, treeId);
-  return trees.get(id, location && { locationHint: location });
+  return stubWith(env, RULES, () => trees.get(id, location && { locationHint: location }));
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { Ms } from "../base/clock.ts";
-import { within } from "../base/location.ts";
+import { objectNamed } from "../base/object-stub.ts";
 import { keepEndedMs } from "../listing/env.ts";
 import type { Migration } from "../storage/tables.ts";
 import { GroveObject } from "../system/grove-object.ts";
@@ -111,8 +111,13 @@ export function customIdsShardNumber(key: string): number {
   return Number.parseInt(key.slice(0, 1), 16);
 }
 
+/** How a shard is called in a cluster. */
+const RULES = {
+  repeated: ["find", "page", "findEnded"],
+} as const;
+
 export function customIdsShard(env: TreeEnv, number: number): DurableObjectStub<CustomIds> {
-  return within(env, env.CUSTOM_IDS).getByName(customIdsName(number));
+  return objectNamed(env, env.CUSTOM_IDS, customIdsName(number), RULES);
 }
 
 /** The name of the object with this number. */

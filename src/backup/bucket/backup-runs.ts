@@ -1,8 +1,8 @@
 import { addNumbers } from "../../base/add-numbers.ts";
 import { currentTime, type Ms } from "../../base/clock.ts";
-import { within } from "../../base/location.ts";
 import { logInfo } from "../../base/log.ts";
 import { numberSetting } from "../../base/number-settings.ts";
+import { objectNamed } from "../../base/object-stub.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import type { Env } from "../../env.ts";
 import { columnOf, type Migration, setColumns, storedJson } from "../../storage/tables.ts";
@@ -230,9 +230,14 @@ export class BackupRuns extends GroveObject<Env> {
 /** A failed step that is repeated. Its message is for operators. */
 class StepFailure extends Error {}
 
+/** How the object is called in a cluster. */
+const RULES = {
+  repeated: ["status"],
+} as const;
+
 /** The object with the backups of this installation. */
 export function backupRunsOf(env: Env): DurableObjectStub<BackupRuns> {
-  return within(env, env.BACKUP_RUNS).getByName("backups");
+  return objectNamed(env, env.BACKUP_RUNS, "backups", RULES);
 }
 
 /** Time between the starts of two backups in the bucket: BACKUP_INTERVAL_HOURS; a day by default, at most a month. */

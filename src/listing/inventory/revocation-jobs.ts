@@ -1,6 +1,6 @@
 import { addNumbers } from "../../base/add-numbers.ts";
 import { currentTime, type Ms } from "../../base/clock.ts";
-import { within } from "../../base/location.ts";
+import { objectNamed } from "../../base/object-stub.ts";
 import { inGroups } from "../../base/parallel.ts";
 import { type Migration, setColumns, storedJson } from "../../storage/tables.ts";
 import { GroveObject } from "../../system/grove-object.ts";
@@ -342,7 +342,12 @@ export class TokenRevocations extends GroveObject<ListingEnv> {
   }
 }
 
+/** How the object is called in a cluster. */
+const RULES = {
+  repeated: ["list", "read"],
+} as const;
+
 /** Returns the stub of the object with the jobs of this installation. */
 export function revocationsOf(env: ListingEnv): DurableObjectStub<TokenRevocations> {
-  return within(env, env.TOKEN_REVOCATIONS).getByName("revocations");
+  return objectNamed(env, env.TOKEN_REVOCATIONS, "revocations", RULES);
 }

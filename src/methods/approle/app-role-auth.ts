@@ -1,6 +1,6 @@
 import { MountObject } from "../../auth/mount-object.ts";
 import { currentTime } from "../../base/clock.ts";
-import { within } from "../../base/location.ts";
+import { objectNamed } from "../../base/object-stub.ts";
 import { DENIED, err, NOT_FOUND, ok, type Result, refuse, unavailable } from "../../base/result.ts";
 import type { Verdict } from "../../policy/acl.ts";
 import { SealedValues, Setting, type TableShape, valuesTable } from "../../storage/sealed-table.ts";
@@ -199,7 +199,20 @@ export class AppRoleAuth extends MountObject<AppRoleEnv> {
   }
 }
 
+/** How a mount is called in a cluster. */
+const RULES = {
+  repeated: [
+    "readByRoleId",
+    "rolesWithSecretIds",
+    "configurationState",
+    "readRole",
+    "rolesGiving",
+    "listRoles",
+    "refusals",
+  ],
+} as const;
+
 /** Returns the object of a mount. Its name is the uuid of the mount, so that a new mount at the same path is empty. */
 export function appRoleAuthAt(env: AppRoleEnv, mount: Pick<Mount, "uuid">): DurableObjectStub<AppRoleAuth> {
-  return within(env, env.APP_ROLE_AUTH).getByName(mount.uuid);
+  return objectNamed(env, env.APP_ROLE_AUTH, mount.uuid, RULES);
 }

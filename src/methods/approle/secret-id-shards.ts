@@ -1,4 +1,4 @@
-import { within } from "../../base/location.ts";
+import { objectNamed } from "../../base/object-stub.ts";
 import { toBase64Url } from "../../crypto/bytes.ts";
 import { type Keys, keyedHash } from "../../crypto/key-ring.ts";
 import type { Mount } from "../../system/mount.ts";
@@ -57,9 +57,14 @@ export function secretIdShardNames(uuid: string): string[] {
   return Array.from({ length: SECRET_ID_SHARDS }, (_, shard) => `${uuid} ${shard}`);
 }
 
+/** How a shard is called in a cluster. */
+const RULES = {
+  repeated: ["parentOf", "find", "findOfRoles", "findByAccessor", "list", "search"],
+} as const;
+
 /** Returns the shard of a mount with this number. */
 export function secretIdShardAt(env: AppRoleEnv, { uuid }: Pick<Mount, "uuid">, shard: number) {
-  return within(env, env.APP_ROLE_SECRET_IDS).getByName(`${uuid} ${shard}`);
+  return objectNamed(env, env.APP_ROLE_SECRET_IDS, `${uuid} ${shard}`, RULES);
 }
 
 /** Returns all shards of a mount, in their order. */

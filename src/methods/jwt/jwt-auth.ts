@@ -1,5 +1,5 @@
 import { currentTime, type Ms, type Seconds } from "../../base/clock.ts";
-import { within } from "../../base/location.ts";
+import { objectNamed } from "../../base/object-stub.ts";
 import { ok, type Result } from "../../base/result.ts";
 import { equalTexts } from "../../crypto/bytes.ts";
 import { Setting, type TableShape } from "../../storage/sealed-table.ts";
@@ -161,7 +161,21 @@ function onTheQuarter(time: Ms): Ms {
   return Math.ceil(time / TIDY_MS) * TIDY_MS;
 }
 
+/** How a mount is called in a cluster. */
+const RULES = {
+  repeated: [
+    "readConfig",
+    "readLogin",
+    "longestLateness",
+    "findLogin",
+    "readRole",
+    "rolesGiving",
+    "listRoles",
+    "refusals",
+  ],
+} as const;
+
 /** Returns the object of a mount. Its name is the uuid of the mount, so that a new mount at the same path is empty. */
 export function jwtAuthAt(env: JwtEnv, mount: Pick<Mount, "uuid">): DurableObjectStub<JwtAuth> {
-  return within(env, env.JWT_AUTH).getByName(mount.uuid);
+  return objectNamed(env, env.JWT_AUTH, mount.uuid, RULES);
 }

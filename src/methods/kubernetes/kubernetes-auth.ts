@@ -1,4 +1,4 @@
-import { within } from "../../base/location.ts";
+import { objectNamed } from "../../base/object-stub.ts";
 import { Setting, type TableShape } from "../../storage/sealed-table.ts";
 import type { Migration } from "../../storage/tables.ts";
 import type { Mount } from "../../system/mount.ts";
@@ -48,7 +48,12 @@ export class KubernetesAuth extends RoleMount<KubernetesEnv, KubernetesRole, Kub
   }
 }
 
+/** How a mount is called in a cluster. */
+const RULES = {
+  repeated: ["readConfig", "readLogin", "readRole", "rolesGiving", "listRoles", "refusals"],
+} as const;
+
 /** Returns the object of a mount. Its name is the uuid of the mount, so that a new mount at the same path is empty. */
 export function kubernetesAuthAt(env: KubernetesEnv, mount: Pick<Mount, "uuid">): DurableObjectStub<KubernetesAuth> {
-  return within(env, env.KUBERNETES_AUTH).getByName(mount.uuid);
+  return objectNamed(env, env.KUBERNETES_AUTH, mount.uuid, RULES);
 }

@@ -1,6 +1,5 @@
 import { Copies } from "../../base/copies.ts";
-import { within } from "../../base/location.ts";
-import { repeated } from "../../base/lost-call-retry.ts";
+import { objectNamed } from "../../base/object-stub.ts";
 import { DENIED, err, ok, type Result, refuse } from "../../base/result.ts";
 import type { Verdict } from "../../policy/acl.ts";
 import { type PolicyUsage, usageOf } from "../../policy/usage.ts";
@@ -73,9 +72,14 @@ export class TokenRoles extends GroveObject<TokenEnv> {
   }
 }
 
+/** How the object is called in a cluster. */
+const RULES = {
+  repeated: ["read", "allowing", "list"],
+} as const;
+
 /** The roles of the token method at `auth/token/`. */
 export function tokenRoles(env: TokenEnv): DurableObjectStub<TokenRoles> {
-  return within(env, env.TOKEN_ROLES).getByName("token");
+  return objectNamed(env, env.TOKEN_ROLES, "token", RULES);
 }
 
 /** Characters of the roles in one generation of the copies of an isolate, as JSON. */
@@ -91,7 +95,7 @@ const copies = new Copies<string, TokenRole | undefined>(MAX_ROLE_CHARACTERS, {
  */
 export async function loadRole(env: TokenEnv, name: string): Promise<TokenRole | null> {
   const role = await copies.load(name, freshCopies(env), async () => {
-    return (await repeated(env.deployment, async () => tokenRoles(env).read(name))) ?? undefined;
+    return (await tokenRoles(env).read(name)) ?? undefined;
   });
   return role ?? null;
 }

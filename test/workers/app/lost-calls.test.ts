@@ -96,6 +96,8 @@ describe("a call that a cluster loses", () => {
     const { status, body } = await asHolder(parent, "POST", "auth/token/create", { ttl: "1h" });
     expect(status).toBe(200);
     expect((await lookUp(body.auth.client_token)).status).toBe(200);
+    // The test looks into the object, which takes the stub of the platform.
+    runAs(NETWORK);
     const { stub } = await locate(parent);
     expect(await countRows(stub)).toBe(2);
   });

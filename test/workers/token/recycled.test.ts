@@ -279,9 +279,9 @@ describe("a tree that is reused", () => {
   });
 
   it("has started also by a clock of another node that is behind, but not by one that is hours behind", async () => {
-    runAs(CLUSTER);
     const shard = accessorShard(bindings, 4);
     await emptyPool(shard);
+    runAs(CLUSTER);
     const [first = "", second = ""] = await shard.allocateTrees(2);
     const start = (tree: string, agoMs: number) =>
       shard.applyUpdates({

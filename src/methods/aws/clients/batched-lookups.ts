@@ -1,7 +1,7 @@
 import { DurableObject } from "cloudflare:workers";
 import { currentTime, type Ms } from "../../../base/clock.ts";
 import { GenerationalCache } from "../../../base/generational-cache.ts";
-import { within } from "../../../base/location.ts";
+import { objectNamed } from "../../../base/object-stub.ts";
 import { serviceUnavailable } from "../../../base/outbound-http.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import type { IamPrincipal, VmInstance } from "../answers/read-answers.ts";
@@ -151,7 +151,15 @@ export class CloudLookups extends DurableObject {
     this.#queues.set(group, queue, 1);
     return queue.ask(item, fetch);
   }
+
+  /** Answers that the object can be reached. See `stubWith`. */
+  ping(): void {}
 }
+
+/** How the object is called in a cluster. */
+const RULES = {
+  repeated: ["ask"],
+} as const;
 
 /** Looks up an item of an account. Requests for equal and similar items share the call. See `CloudLookups.ask`. */
 export async function sharedLookup(
@@ -162,5 +170,5 @@ export async function sharedLookup(
   fetch: FetchItems<Found>,
 ): Promise<Result<Found | null>> {
   const name = await hashOf(revision, accountId, stsRole?.arn ?? null, stsRole?.externalId ?? null);
-  return within(env, env.CLOUD_LOOKUPS).getByName(name).ask(group, item, maxItems, fetch);
+  return objectNamed(env, env.CLOUD_LOOKUPS, name, RULES).ask(group, item, maxItems, fetch);
 }

@@ -1,5 +1,5 @@
 import { mountOf, type ReadyContext } from "../../../auth/route.ts";
-import { within } from "../../../base/location.ts";
+import { objectNamed } from "../../../base/object-stub.ts";
 import { copyLimits } from "../../../system/copy-age.ts";
 import type { Mount } from "../../../system/mount.ts";
 import { changeAndAnnounce, ownersOfCopies, policyOfCopies } from "../../config-copies.ts";
@@ -18,9 +18,28 @@ import {
   stsRoleCopies,
 } from "./login-settings.ts";
 
+/** How a mount is called in a cluster. */
+const MOUNT_RULES = {
+  repeated: [
+    "names",
+    "readClient",
+    "readIdentity",
+    "readTidy",
+    "readCertificate",
+    "readStsRole",
+    "readRole",
+    "rolesGiving",
+    "readForLogin",
+    "configurationState",
+    "readDenied",
+    "isDenied",
+    "refusals",
+  ],
+} as const;
+
 /** The object of a mount. Its name is the uuid of the mount: a method mounted again at the same path begins empty. */
 export function cloudAuthAt(env: AwsEnv, mount: Pick<Mount, "uuid">): DurableObjectStub<CloudAuth> {
-  return within(env, env.CLOUD_AUTH).getByName(mount.uuid);
+  return objectNamed(env, env.CLOUD_AUTH, mount.uuid, MOUNT_RULES);
 }
 
 /** The object of a request's mount. */
@@ -119,6 +138,11 @@ export function accessShardsOf(env: AwsEnv, mount: Pick<Mount, "uuid">) {
   return Array.from({ length: ACCESS_SHARDS }, (_, shard) => shardAt(env, mount, shard));
 }
 
+/** How a shard of the access list is called in a cluster. */
+const LIST_RULES = {
+  repeated: ["judgeLogin", "read", "list"],
+} as const;
+
 function shardAt(env: AwsEnv, { uuid }: Pick<Mount, "uuid">, shard: number) {
-  return within(env, env.CLOUD_ACCESS_LIST).getByName(accessShardName(uuid, shard));
+  return objectNamed(env, env.CLOUD_ACCESS_LIST, accessShardName(uuid, shard), LIST_RULES);
 }

@@ -1,0 +1,88 @@
+import { DurableObject } from "cloudflare:workers";
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { CLUSTER, NETWORK } from "../../../src/app/deployments.ts";
+import * as entry from "../../../src/index.ts";
+import { type AppRoleMount, mountAppRole } from "../../support/app-role.ts";
+import { callsTo, failing, holdAlarms } from "../../support/calls.ts";
+import { runAs } from "../../support/deployments.ts";
+import { call, initialized } from "../../support/service.ts";
+
+const { AccessorShard, AppRoleAuth, AppRoleSecretIds, EntityShard, System, TokenRoles, TokenTree } = entry;
+
+const LOST = "Network connection lost.";
+const POLICY = 'path "a" { capabilities = ["read"] }';
+/** How many calls are lost while an object moves. */
+const TIMES = 3;
+
+let root: string;
+let roles: AppRoleMount;
+let roleId: string;
+let secretId: string;
+let entityId: string;
+
+const post = (path: string, body: unknown = {}) => call("POST", path, { token: root, body });
+const get = (path: string) => call("GET", path, { token: root });
+
+beforeAll(async () => {
+  root = await initialized();
+  roles = await mountAppRole(root, "approle");
+  roleId = await roles.role("web", { token_ttl: "1h" });
+  secretId = (await roles.secretId("web")).secret_id;
+  await post("auth/token/roles/service");
+  await post("sys/policies/acl/p", { policy: POLICY });
+  entityId = (await post("identity/entity", { name: "me" })).body.data.id;
+});
+
+beforeEach(() => {
+  runAs(CLUSTER);
+  holdAlarms();
+  vi.spyOn(console, "error").mockReturnValue();
+});
+
+afterEach(() => runAs(NETWORK));
+
+describe("while an object moves to another node", () => {
+  it.each([
+    ["secret-ids of a role", AppRoleSecretIds, "list", () => get("auth/approle/role/web/secret-id?list=true")],
+    ["a role", AppRoleAuth, "readRole", () => get("auth/approle/role/web")],
+    ["a token role", TokenRoles, "read", () => get("auth/token/roles/service")],
+    ["a policy", System, "readPolicy", () => get("sys/policies/acl/p")],
+    ["accessors", AccessorShard, "list", () => get("auth/token/accessors?list=true")],
+    ["an entity", EntityShard, "readEntity", () => get(`identity/entity/id/${entityId}`)],
+  ] as const)("a read is answered: %s", async (_, type, method, send) => {
+    const lost = failing(type, method as never, LOST, TIMES);
+    expect((await send()).status).toBe(200);
+    expect(lost.calls.length).toBeGreaterThan(TIMES);
+  });
+
+  it.each([
+    ["a policy", System, "writePolicy", 204, () => post("sys/policies/acl/p", { policy: POLICY })],
+    ["a token role", TokenRoles, "write", 204, () => post("auth/token/roles/service", { orphan: true })],
+    ["a secret-id", AppRoleSecretIds, "register", 200, () => post("auth/approle/role/web/secret-id")],
+    ["an orphan", TokenTree, "create", 200, () => post("auth/token/create-orphan", { ttl: "1h" })],
+    ["a login", AppRoleSecretIds, "use", 200, () => roles.login(roleId, secretId)],
+  ] as const)("a change is made once, when the object has arrived: %s", async (_, type, method, status, send) => {
+    const pings = failing(type, "ping", LOST, TIMES);
+    const made = callsTo(type, method as never);
+    expect((await send()).status).toBe(status);
+    expect(pings.calls.length).toBeGreaterThan(TIMES);
+    expect(made.calls).toHaveLength(1);
+  });
+
+  it("a change whose call is lost is not repeated: 503, to be tried again", async () => {
+    const lost = failing(System, "writePolicy", LOST);
+    const { status, headers } = await post("sys/policies/acl/p", { policy: POLICY });
+    expect([status, headers.get("Retry-After")]).toEqual([503, "1"]);
+    expect(lost.calls).toHaveLength(1);
+  });
+});
+
+it("every object answers pings", () => {
+  const objects = Object.values(entry).filter(
+    (value) => typeof value === "function" && value.prototype instanceof DurableObject,
+  );
+  expect(objects.length).toBeGreaterThan(20);
+  for (const { name, prototype } of objects as { name: string; prototype: object }[]) {
+    expect("ping" in prototype, name).toBe(true);
+  }
+});
