@@ -13,7 +13,6 @@ import { countRevoked } from "./queries.ts";
 import { estimated, type PlannedEnds, sumOf, withRecords } from "./retried-step.ts";
 import {
   byTree,
-  createdUpTo,
   isRoot,
   isSingleSelected,
   NOTHING_REVOKED,
@@ -163,8 +162,8 @@ const MAX_UNCOUNTED = 10;
 /**
  * Counts and revokes many tokens in steps, one job after the other; jobs that count come first. The position of a job
  * is in its row, written after each step. What a step will end is written before it: a step that is repeated after a
- * crash finds its tokens dead, and still counts them. Tokens that are created after the start of a job do not match its
- * filter.
+ * crash finds its tokens dead, and still counts them. A filter selects no token that is created later: the request
+ * bounds it (`createdUpTo`) before the count, so that a job revokes what was counted.
  */
 export class TokenRevocations extends GroveObject<ListingEnv> {
   constructor(ctx: DurableObjectState, env: ListingEnv) {
@@ -186,7 +185,7 @@ export class TokenRevocations extends GroveObject<ListingEnv> {
     const id = crypto.randomUUID();
     const dry = expected === null ? 1 : 0;
     const now = currentTime();
-    const ofJob: Selection = { ...createdUpTo(selection, now), asked: { ...selection.asked, job: id } };
+    const ofJob: Selection = { ...selection, asked: { ...selection.asked, job: id } };
     const state = isCounted(count) ? "running" : "counting";
     const limits = [expected?.count ?? null, expected?.total ?? null];
     const insert = `INSERT INTO jobs (id, number, dry, state, selection, started_at, expected, expected_total, count,

@@ -23,7 +23,7 @@ export interface Selection {
   readonly asked: RevocationOrigin;
 }
 
-/** Returns the selection without tokens that are created after `now`, for a filter. Safe to repeat. */
+/** Returns the selection without tokens that are created after `now`, for a filter. Named tokens exist already. */
 export function createdUpTo(selection: Selection, now: Ms): Selection {
   const { filter } = selection;
   if (filter === null) return selection;

@@ -172,6 +172,21 @@ describe("revocation by a filter", () => {
     expect(await isAlive(parent)).toBe(true);
   });
 
+  it("leaves a token alone that is created between the request and the step of its job", async () => {
+    const held = holdAlarmsOf(TokenRevocations);
+    const meant = await createToken(root, { display_name: "tide", policies: ["default"] });
+    const filter = { display_name: "token-tide" };
+    const { data } = await post("sys/tokens/revoke", { ...filter, dry_run: false, expected_count: 1 });
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 10_000 });
+    const later = await createToken(root, { display_name: "tide", policies: ["default"] });
+    // A count reads the lists, so they have the new token.
+    expect((await post("sys/tokens/revoke", filter)).data).toMatchObject({ count: 2 });
+    await ringAlarm(revocationsOf(bindings));
+    expect(await read(`sys/tokens/jobs/${data.job}`)).toMatchObject({ state: "done", revoked: 1 });
+    expect(await Promise.all([meant, later].map(isAlive))).toEqual([false, true]);
+    held.end();
+  });
+
   it("the number is true: 38 tokens of a service and all 1,130 below them, each once, wherever it is asked for", async () => {
     holdSweeps();
     const roots: Made[] = [];
