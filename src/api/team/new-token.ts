@@ -5,7 +5,7 @@ import type { Keys } from "../../crypto/key-ring.ts";
 import { newTeamToken, newTokenId, userIdOf } from "../../team/ids.ts";
 import type { Author, NewTeamTokenRecord, TeamWithToken } from "../../team/record.ts";
 import { type Expiry, readExpiry } from "../../team/rules/token-lifetime.ts";
-import { exact } from "../../wire/exact-fields.ts";
+import { exact } from "../../wire/json-type-fields.ts";
 import { documentReply } from "../json-api/routes.ts";
 import { callerWith, isOfTeam } from "./credential.ts";
 import { TOKEN_VIEW } from "./view.ts";

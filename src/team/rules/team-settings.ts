@@ -2,8 +2,8 @@ import type { Ms } from "../../base/clock.ts";
 import { err, invalidDocument, ok } from "../../base/result.ts";
 import type { AccessRequest } from "../../policy/acl.ts";
 import { namesRoot, normalizePolicyNames, policyAssignRefusal, policyNameProblem } from "../../policy/policy-names.ts";
-import { exact, exactFlag, exactString, oneOf, orNull, shortString } from "../../wire/exact-fields.ts";
 import { fieldSchema, isObject, onlySent, sent, unread, type Values } from "../../wire/fields.ts";
+import { exact, exactFlag, exactString, oneOf, orNull, shortString } from "../../wire/json-type-fields.ts";
 import type { OrganizationRecord, TeamRecord, TeamSettings } from "../record.ts";
 import { ORGANIZATION_SETTINGS } from "./organization-settings.ts";
 

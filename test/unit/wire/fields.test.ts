@@ -1,6 +1,5 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { exactString } from "../../../src/wire/exact-fields.ts";
 import {
   duration,
   fieldSchema,
@@ -15,6 +14,7 @@ import {
   textList,
   unread,
 } from "../../../src/wire/fields.ts";
+import { exactString } from "../../../src/wire/json-type-fields.ts";
 
 const FIELDS = fieldSchema({
   name: text(),

@@ -1,9 +1,9 @@
 import { currentTime, type Ms, parseRfc3339 } from "../../../base/clock.ts";
 import { send } from "../../../base/outbound-http.ts";
 import { ok, type Result, refuse } from "../../../base/result.ts";
-import { exactString } from "../../../wire/exact-fields.ts";
 import { fieldSchema, readValues } from "../../../wire/fields.ts";
 import { jsonObjectOf } from "../../../wire/json.ts";
+import { exactString } from "../../../wire/json-type-fields.ts";
 import type { Credentials, TemporaryCredentials } from "../answers/read-answers.ts";
 import type { AwsEnv } from "../env.ts";
 import { findRegion, iamHostOf, type Partition } from "../regions.ts";

@@ -1,6 +1,6 @@
 import { err, ok } from "../../../base/result.ts";
-import { exact, exactString } from "../../../wire/exact-fields.ts";
 import { fieldSchema, readValues, type Values } from "../../../wire/fields.ts";
+import { exact, exactString } from "../../../wire/json-type-fields.ts";
 
 const TEXT = exactString("is missing");
 
