@@ -8,7 +8,7 @@ import { verifyBackup } from "./backup/api/verify.ts";
 import { type BackupCommand, HELP, parseBackupArguments } from "./backup/arguments.ts";
 import { makeBackup as copyData } from "./backup/files/make.ts";
 import { NO_DIGESTS } from "./backup/files/verify.ts";
-import { missingSealKey, sealKeysOf } from "./backup/missing-seal-key.ts";
+import { judgeSealKeys, sealKeysOf } from "./backup/missing-seal-key.ts";
 import { backupAt, newestBackup } from "./backup/newest.ts";
 import { type CallFailure, GroveClient } from "./grove/client.ts";
 import { number } from "./grove/commands/token-lines.ts";
@@ -20,6 +20,8 @@ const contentText = (objects: number, rows: number, parts: number): string =>
   `${number(objects, "object")}, ${number(rows, "row")} in ${number(parts, "part")}`;
 
 const say = (line: string): void => console.error(`backup: ${line}`);
+
+const NO_KEY = "; GROVE_SEAL_KEY is not set, so no key was tried";
 
 /** The result as JSON, and as lines for the operator. */
 interface Done {
@@ -127,14 +129,16 @@ async function verify({ directory }: Extract<BackupCommand, { kind: "verify" }>)
   const { name, problem, sealKeyVersion, copy, manifest } = newest;
   const keys = sealKeysOf(process.env);
   if (!keys.ok) return keys;
-  const missing = await missingSealKey(newest, keys.value);
-  const warnings = missing === null ? [] : [`warning: it ${missing}: keep that key, or make a backup now`];
+  const opened = await judgeSealKeys(newest, keys.value);
+  const warnings = opened.kind === "missing" ? [`warning: it ${opened.why}: keep that key, or make a backup now`] : [];
+  const openedBy = opened.kind === "opens" ? opened.setting : null;
+  const opening = openedBy !== null ? `; ${openedBy} opens it` : keys.value.length === 0 ? NO_KEY : "";
   if (manifest) {
     const { parts, started_at: at, release, seal_key_version, files } = manifest;
     const { objects, rows } = sumOf(files);
     const what = `${contentText(objects, rows, parts)}, whole; of ${at}, release ${release}`;
-    const lines = [`${name}: ${what}, seal key version ${seal_key_version}`];
-    const json = { name, at, release, parts, objects, rows, seal_key_version, warnings };
+    const lines = [`${name}: ${what}, seal key version ${seal_key_version}${opening}`];
+    const json = { name, at, release, parts, objects, rows, seal_key_version, opened_by: openedBy, warnings };
     return ok({ json, lines: [...lines, ...warnings] });
   }
   if (!copy) return err(`${name}: ${problem}`);
@@ -143,8 +147,20 @@ async function verify({ directory }: Extract<BackupCommand, { kind: "verify" }>)
   const compared = files ? Object.keys(files).length : null;
   const how = compared === null ? "opened" : `opened; ${number(compared, "file")}, each as its SHA-256 says`;
   if (compared === null) warnings.push(`warning: ${NO_DIGESTS}: make a backup now`);
-  const lines = [`${name}: ${number(databases, "database")}, ${how}; of ${at}, release ${release}${key}`, ...warnings];
-  const json = { name, at, release, databases, files: compared, seal_key_version: sealKeyVersion, warnings };
+  const lines = [
+    `${name}: ${number(databases, "database")}, ${how}; of ${at}, release ${release}${key}${opening}`,
+    ...warnings,
+  ];
+  const json = {
+    name,
+    at,
+    release,
+    databases,
+    files: compared,
+    seal_key_version: sealKeyVersion,
+    opened_by: openedBy,
+    warnings,
+  };
   return ok({ json, lines });
 }
 

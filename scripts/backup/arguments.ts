@@ -5,7 +5,7 @@ import { addressProblem } from "../local/server-address.ts";
 export const HELP = `Usage: npm run backup -- --address URL --to DIR [options]
        npm run backup -- --address URL --to r2
        npm run backup -- --address URL --fetch DIR [--backup NAME]
-       npm run backup -- --data DIR --to DIR [options]
+       npm run backup -- [--data DIR] --to DIR [options]
        npm run backup -- --verify DIR
 
 With --address, downloads all that a server has stored, on Cloudflare or on a machine, into --to: sealed, as it is stored.
@@ -16,7 +16,7 @@ A server on Cloudflare's network makes backups in its R2 bucket by itself. --to 
 the one that --backup names, from the bucket into a directory, for --verify and "grove restore". It also works with a deployment that was never
 initialized: VAULT_TOKEN is its GROVE_INIT_TOKEN then.
 
-With --data, copies the files of a server of this machine, also while it runs, into a new directory below --to, and opens every
+Without --address, copies the files of a server of this machine, also while it runs, into a new directory below --to, and opens every
 database of the copy to verify it. The server is paused for as long as it takes to copy what changed during the copy.
 
   --address URL  the server to ask
@@ -25,8 +25,8 @@ database of the copy to verify it. The server is paused for as long as it takes 
   --fetch DIR    where a backup from the bucket of the server is to be
   --backup NAME  which one
   --keep N       deletes the oldest backups there, so that N are left (default: all are kept)
-  --verify DIR   reads all of the newest backup there, of either kind, and compares it with the SHA-256 that the backup noted. DIR may be
-                 one copy of files, too
+  --verify DIR   reads all of the newest backup there, of either kind, and compares it with the SHA-256 that the backup noted; says whether
+                 GROVE_SEAL_KEY, if set, opens it. DIR may be one copy of files, too
   --json         what was done as JSON
   --help         this text
   --version      the release

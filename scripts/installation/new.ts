@@ -53,7 +53,8 @@ npx grove serve
 \`\`\`
 
 Stop \`npm run dev\` of a clone first, which uses the same port. It listens on http://127.0.0.1:8200, the console is at http://127.0.0.1:8200/ui/, and data are in \`.grove/data\`
-(\`npx grove serve --help\`: another address, another folder).
+(\`npx grove serve --help\`: another address, another folder). *As a service* in \`docs/self-hosting.md\` of the package has a unit for
+systemd.
 
 ## Start, on Cloudflare
 
@@ -98,19 +99,27 @@ npx grove backup --to backups
 npx grove backup --verify backups
 \`\`\`
 
-It is sealed as the data are: the seal key is not part of it. For a server on Cloudflare, or on another machine: add
-\`--address $VAULT_ADDR\` (\`npx grove backup --help\`), or let it make one a day (\`wrangler.toml\`).
+It is sealed as the data are: the seal key is not part of it. Of a server on Cloudflare, or on another machine, it is
+\`npx grove backup --address $VAULT_ADDR --to backups-by-address\` (\`npx grove backup --help\`); or let it make one a day (\`wrangler.toml\`).
 
-One that was made with \`--address\` is brought back by \`npx grove restore --from backups\`, into a server that was never initialized
-(\`npx grove restore --help\`). One without it is the data itself. Stop the server, and:
+To restore a backup of \`backups\`, stop the server. Nothing is moved unless the newest copy is whole; the old data stay, in \`.grove/old.…\`:
 
 \`\`\`
-mv .grove/data .grove/data.broken && mkdir -m 0700 .grove/data
-cp -a "$(ls -d backups/grove-* | tail -1)"/. .grove/data/
+BACKUP=$(ls -d backups/grove-*/ | tail -1) && npx grove backup --verify "$BACKUP" &&
+mv .grove/data "$(mktemp -d .grove/old.XXXXXX)" && mkdir -m 0700 .grove/data && cp -a "$BACKUP". .grove/data/ &&
 npx grove serve
 \`\`\`
 
-Tokens that were revoked since the backup are valid again. So before the address is open to others, in a second terminal in this
+One of \`backups-by-address\` goes into a server that was never initialized, such as one without \`.grove/data\`. It ends all earlier tokens
+but root tokens and those of teams:
+
+\`\`\`
+. ./secrets.env
+export VAULT_ADDR=http://127.0.0.1:8200
+VAULT_TOKEN=$GROVE_INIT_TOKEN npx grove restore --from backups-by-address --issued-before now
+\`\`\`
+
+Tokens that were revoked since the backup are valid again: after \`restore\` root tokens and those of teams. So before the address is open to others, in a second terminal in this
 folder, with the token of an administrator:
 
 \`\`\`
@@ -229,7 +238,7 @@ function make(directory: string): number {
     `GROVE_INIT_TOKEN=${randomBytes(24).toString("hex")}`,
   ];
   write("secrets.env", `${secrets.join("\n")}\n`, 0o600);
-  write(".gitignore", "node_modules/\n.wrangler/\n.grove/\nbackups/\nsecrets.env\n");
+  write(".gitignore", "node_modules/\n.wrangler/\n.grove/\nbackups/\nbackups-by-address/\nsecrets.env\n");
   say(`${directory} is made; its README.md says what comes next: npm install there, then npx grove serve`);
   return 0;
 }

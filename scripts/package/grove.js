@@ -6,7 +6,7 @@ const OLDEST_NODE = 24;
 const PROGRAMS = ["new", "serve", "deploy", "backup", "upgrade", "gateway"];
 const SECRETS = "secrets.env";
 /** The programs that need the secrets of the deployment. */
-const READ_SECRETS = ["serve", "upgrade", "generate-root"];
+const READ_SECRETS = ["serve", "upgrade", "backup", "generate-root"];
 
 const HELP = `Usage: grove COMMAND [options]
 
@@ -37,11 +37,20 @@ Of a server that runs (grove help COMMAND):
   version      shows the release
 
 Each has --help and --version. Secrets in ${SECRETS} of this folder are in the
-environment of serve and generate-root, and are uploaded by deploy.
+environment of serve, upgrade, backup and generate-root, and are uploaded by deploy.
 
 Example:
   grove tokens --policy root
 `;
+
+/** Variables that are set already override the file. A user who makes backups need not be able to read it. */
+function loadSecrets() {
+  try {
+    process.loadEnvFile(SECRETS);
+  } catch (error) {
+    process.stderr.write(`grove: ${SECRETS} can't be read (${error.code ?? error.message})\n`);
+  }
+}
 
 const [, , first = "--help", second] = process.argv;
 const isAbout = first === "help" && PROGRAMS.includes(second);
@@ -57,8 +66,7 @@ if (Number(process.versions.node.split(".")[0]) < OLDEST_NODE) {
 if (name === "--help" || name === "-h" || (name === "help" && second === undefined)) {
   process.stdout.write(HELP);
 } else {
-  // Variables that are set already override the file.
-  if (READ_SECRETS.includes(name) && existsSync(SECRETS)) process.loadEnvFile(SECRETS);
+  if (READ_SECRETS.includes(name) && existsSync(SECRETS)) loadSecrets();
   const isProgram = PROGRAMS.includes(name);
   if (isProgram) process.argv.splice(2, 1);
   await import(new URL(`../dist/bundled/${isProgram ? name : "command"}.js`, import.meta.url).href);

@@ -1,5 +1,5 @@
 import { NO_DIGESTS } from "../backup/files/verify.ts";
-import { missingSealKey, sealKeysOf } from "../backup/missing-seal-key.ts";
+import { judgeSealKeys, sealKeysOf } from "../backup/missing-seal-key.ts";
 import type { NewestBackup } from "../backup/newest.ts";
 import { numbersOf } from "../local/release-compatibility.ts";
 
@@ -85,8 +85,8 @@ async function backupOf({ backup, maxBackupAgeMs, now }: Situation, keys: SealKe
     return fault(`the newest, ${name}, is of another installation: npm run backup, into a directory of its own`);
   }
   // An invalid key has its own finding.
-  const missing = await missingSealKey(backup, keys.ok ? keys.value : []);
-  if (missing !== null) return fault(`the newest, ${name}, ${missing}: npm run backup`);
+  const opened = await judgeSealKeys(backup, keys.ok ? keys.value : []);
+  if (opened.kind === "missing") return fault(`the newest, ${name}, ${opened.why}: npm run backup`);
   const whole = backup.copy && !backup.copy.files ? `opens; ${NO_DIGESTS}` : "whole";
   const hours = Math.floor((now - at) / 3_600_000);
   return now - at > maxBackupAgeMs

@@ -10,6 +10,7 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -157,6 +158,63 @@ describe("the package of the server", () => {
       child.kill("SIGTERM");
       await once(child, "close");
     }
+  });
+
+  describe("the restore of its README", () => {
+    const data = join(INSTALLATION, ".grove/data");
+    const backups = join(INSTALLATION, "backups");
+    const readme = () => readFileSync(join(INSTALLATION, "README.md"), "utf8");
+    const idIn = (directory: string) => readFileSync(join(directory, "installation-id"), "utf8");
+
+    /** Runs the block as it stands there, with the binary in the place of npx; the server is not started. */
+    function restore(): number | null {
+      const [block = ""] = /^BACKUP=[\s\S]*?(?=^```$)/m.exec(readme()) ?? [];
+      expect(block).toContain("npx grove serve");
+      const npx = `npx() { [ "$2" = serve ] || "${process.execPath}" "${BINARY}" "\${@:2}"; }`;
+      return spawnSync("bash", ["-c", `${npx}\n${block}`], { cwd: INSTALLATION, stdio: "pipe" }).status;
+    }
+
+    it("moves nothing without a copy, takes the newest one beside backups by address, and can be repeated", () => {
+      const id = idIn(data);
+      mkdirSync(join(backups, "parts"), { recursive: true });
+      writeFileSync(join(backups, "grove-2099-11-22T03-30-00-412Z.json"), "{}");
+      expect(restore()).not.toBe(0);
+      expect(idIn(data)).toBe(id);
+      const { status, stdout } = grove("backup", "--to", "backups");
+      expect([status, stdout]).toEqual([0, expect.stringContaining("opened and whole")]);
+      const copy = readdirSync(backups).find((name) => !name.endsWith(".json") && name !== "parts") ?? "";
+      // The secrets of the folder are those of the server.
+      expect(grove("backup", "--verify", join("backups", copy)).stdout).toContain("; GROVE_SEAL_KEY opens it");
+      for (const broken of ["first", "second"]) {
+        writeFileSync(join(data, "installation-id"), broken);
+        expect(restore()).toBe(0);
+        expect(idIn(data)).toBe(id);
+      }
+      const kept = readdirSync(join(INSTALLATION, ".grove")).filter((name) => name.startsWith("old."));
+      expect(kept.map((name) => idIn(join(INSTALLATION, ".grove", name, "data"))).sort()).toEqual(["first", "second"]);
+    });
+  });
+
+  it("has units of systemd that start its own programs", () => {
+    const examples = join(MODULES, SERVER_PACKAGE, "examples");
+    const starts = readdirSync(examples).flatMap((name) =>
+      /\.(service|conf)$/.test(name)
+        ? [...readFileSync(join(examples, name), "utf8").matchAll(/^ExecStart=(\/.*)$/gm)].map(
+            ([, words = ""]) => words,
+          )
+        : [],
+    );
+    expect(starts).toHaveLength(3);
+    for (const start of starts) {
+      const [, node, ...words] = start.split(" ");
+      expect(node).toBe("node");
+      const { status, stdout } = spawnSync(process.execPath, [...words, "--help"], { cwd: ROOT, encoding: "utf8" });
+      expect([start, status, stdout]).toEqual([start, 0, expect.stringMatching(/^Usage: (npx )?grove (serve|backup)/)]);
+    }
+    const page = readFileSync(join(MODULES, SERVER_PACKAGE, "docs/self-hosting.md"), "utf8");
+    const [, block = ""] = /^useradd([\s\S]*?)^```$/m.exec(page) ?? [];
+    expect(block).toContain(`cp node_modules/${SERVER_PACKAGE}/examples/grove.service /etc/`);
+    expect(block).toContain(`./${archive} grove new /opt/grove && cd /opt/grove && npm install\n`);
   });
 
   it("says how to install what only a deployment needs", () => {
