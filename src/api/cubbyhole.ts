@@ -12,7 +12,7 @@ import type { Outcome } from "../token/actions.ts";
 import type { TokenAddress } from "../token/ids.ts";
 import { isWrappingToken } from "../token/record.ts";
 import { openValue, sealValue } from "../tree/cubbyhole.ts";
-import { ANY_FIELDS, fieldSchema } from "../wire/fields.ts";
+import { ANY_FIELDS, fieldSchema } from "../wire/field-schema.ts";
 import { PAGE } from "../wire/pagination.ts";
 import { dataReply, doneReply, EMPTY, RESPONSE_PATH } from "../wire/reply.ts";
 

@@ -4,7 +4,7 @@ import { err, type Failure, ok } from "../base/result.ts";
 import { policiesOfEntity } from "../identity/entity-copies.ts";
 import { unservedPath } from "../wire/audit.ts";
 import { answerToWrap } from "../wire/envelope.ts";
-import type { SentNames } from "../wire/fields.ts";
+import type { SentNames } from "../wire/field-schema.ts";
 import type { Reply } from "../wire/reply.ts";
 import type { Answer, AppContext, Endpoint } from "./context.ts";
 import type { FoundRoute } from "./route-tables.ts";

@@ -8,7 +8,7 @@ import { isListing, type Operation } from "../policy/operation.ts";
 import type { Installation } from "../system/installation.ts";
 import type { Dialect } from "../wire/dialect.ts";
 import { VAULT } from "../wire/envelope.ts";
-import { NO_FIELDS, withoutNulls } from "../wire/fields.ts";
+import { NO_FIELDS, withoutNulls } from "../wire/field-schema.ts";
 import type { GroveRequest } from "../wire/request.ts";
 
 interface RouteMatch {

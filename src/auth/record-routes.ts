@@ -1,5 +1,5 @@
 import { NOT_FOUND, ok } from "../base/result.ts";
-import { fieldSchema } from "../wire/fields.ts";
+import { fieldSchema } from "../wire/field-schema.ts";
 import { PAGE } from "../wire/pagination.ts";
 import { dataReply, EMPTY } from "../wire/reply.ts";
 import type { View } from "../wire/view.ts";

@@ -1,5 +1,5 @@
 import type { Operation } from "../policy/operation.ts";
-import type { FieldSchema } from "../wire/fields.ts";
+import type { FieldSchema } from "../wire/field-schema.ts";
 import type { Shape } from "../wire/view.ts";
 
 /**

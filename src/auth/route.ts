@@ -4,7 +4,7 @@ import type { Operation } from "../policy/operation.ts";
 import type { Installation } from "../system/installation.ts";
 import type { Mount } from "../system/mount.ts";
 import type { CallerAction } from "../token/actions.ts";
-import { type FieldSchema, NO_FIELDS, readFields, type SentNames } from "../wire/fields.ts";
+import { type FieldSchema, NO_FIELDS, readFields, type SentNames } from "../wire/field-schema.ts";
 import type { Reply } from "../wire/reply.ts";
 import type { GroveRequest } from "../wire/request.ts";
 import type { AuthorizedCall } from "./authorize-call.ts";

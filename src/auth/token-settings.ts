@@ -6,7 +6,8 @@ import type { TokenView } from "../token/record.ts";
 import { addressAllowed, parseCidr, readCidrs } from "../token/rules/bound-cidrs.ts";
 import type { Login } from "../token/rules/login.ts";
 import type { RenewTerms } from "../token/rules/renew.ts";
-import { deprecated, duration, flag, integer, list, sent, text, type Values } from "../wire/fields.ts";
+import type { Values } from "../wire/field-schema.ts";
+import { deprecated, duration, flag, integer, list, sent, text } from "../wire/fields.ts";
 import type { ViewFields } from "../wire/view.ts";
 
 /** Token types of a role. A mount that is tuned to one type overrides them. */

@@ -15,7 +15,7 @@ import { AUTH, dataAnswer } from "../auth/route-description.ts";
 import type { Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import type { Mount } from "../system/mount.ts";
-import type { FieldSchema } from "../wire/fields.ts";
+import type { FieldSchema } from "../wire/field-schema.ts";
 
 type LastCheck = keyof typeof LAST_CHECKS;
 

@@ -5,7 +5,7 @@ import { nameKey } from "../base/case-folding.ts";
 import { ok, okUnless, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import { type Mount, type MountTtl, mountTtl } from "../system/mount.ts";
-import type { FieldSchema } from "../wire/fields.ts";
+import type { FieldSchema } from "../wire/field-schema.ts";
 import { namedSegment } from "../wire/path-segment.ts";
 import { warnedReply } from "../wire/reply.ts";
 import type { View } from "../wire/view.ts";

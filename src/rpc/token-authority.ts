@@ -16,7 +16,8 @@ import { loadActiveEntity, policiesOfEntity } from "../identity/entity-copies.ts
 import type { AccessRequest } from "../policy/acl.ts";
 import { isListing } from "../policy/operation.ts";
 import type { Call } from "../token/decide.ts";
-import { fieldSchema, isObject, readValues, sent } from "../wire/fields.ts";
+import { fieldSchema, readValues } from "../wire/field-schema.ts";
+import { isObject, sent } from "../wire/fields.ts";
 import { exact, exactInteger, exactString, oneOf, shortString } from "../wire/json-type-fields.ts";
 import { pathProblem } from "../wire/request.ts";
 import { audited, refusalOf } from "./audited.ts";

@@ -1,17 +1,7 @@
 import type { Seconds } from "../base/clock.ts";
 import type { LocationHint } from "../base/location.ts";
-import {
-  deprecated,
-  duration,
-  fieldSchema,
-  flag,
-  integer,
-  list,
-  sent,
-  text,
-  unread,
-  type Values,
-} from "../wire/fields.ts";
+import { fieldSchema, type Values } from "../wire/field-schema.ts";
+import { deprecated, duration, flag, integer, list, sent, text, unread } from "../wire/fields.ts";
 
 /** Values of a role's token type. */
 export const ROLE_TOKEN_TYPES = ["service", "batch", "default", "default-service", "default-batch"] as const;

@@ -1,4 +1,5 @@
-import { pageSize, text, type Values } from "./fields.ts";
+import type { Values } from "./field-schema.ts";
+import { pageSize, text } from "./fields.ts";
 
 /** Fields of every list: at most `limit` entries (0: no limit) after the entry `after`. */
 export const PAGE = {

@@ -1,4 +1,4 @@
-import { type FieldSchema, readValues } from "../../src/wire/fields.ts";
+import { type FieldSchema, readValues } from "../../src/wire/field-schema.ts";
 
 /** The values of a body that a schema takes. */
 export function valuesOf<F>(schema: FieldSchema<F>, body: Readonly<Record<string, unknown>>): F {

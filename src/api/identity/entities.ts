@@ -24,7 +24,8 @@ import { deleteAlias, deleteEntities, writeAlias, writeEntity } from "../../iden
 import { untilInEffect } from "../../system/in-effect.ts";
 import { systemOf } from "../../system/system.ts";
 import { entityScope } from "../../system/watermarks.ts";
-import { fieldSchema, flag, list, pairs, sent, strictSchema, text, type Values } from "../../wire/fields.ts";
+import { fieldSchema, strictSchema, type Values } from "../../wire/field-schema.ts";
+import { flag, list, pairs, sent, text } from "../../wire/fields.ts";
 import { dataReply, EMPTY } from "../../wire/reply.ts";
 import { endedReply } from "../change-reply.ts";
 import { notBefore, readPastTime } from "../end-tokens.ts";

@@ -5,7 +5,8 @@ import type { GroupRecord, GroupWrite } from "../../identity/model.ts";
 import { commonWrite, nameProblem } from "../../identity/name-and-metadata.ts";
 import { identityOf } from "../../identity/stubs.ts";
 import { writeGroup } from "../../identity/writes.ts";
-import { fieldSchema, list, pairs, sent, text, type Values } from "../../wire/fields.ts";
+import { fieldSchema, type Values } from "../../wire/field-schema.ts";
+import { list, pairs, sent, text } from "../../wire/fields.ts";
 import { type NamedKind, routesById, routesByName } from "./routes-by-id.ts";
 import { GROUP_ALIAS_SUMMARY_VIEW, GROUP_ALIAS_VIEW, GROUP_SUMMARY_VIEW, GROUP_VIEW } from "./view.ts";
 

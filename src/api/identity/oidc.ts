@@ -36,7 +36,8 @@ import {
   writeSigningKey,
 } from "../../issuer/published-keys.ts";
 import { claimsFromTemplate, templateProblem } from "../../issuer/template.ts";
-import { duration, fieldSchema, list, pasted, sent, text } from "../../wire/fields.ts";
+import { fieldSchema } from "../../wire/field-schema.ts";
+import { duration, list, pasted, sent, text } from "../../wire/fields.ts";
 import { pageOf } from "../../wire/pagination.ts";
 import { dataReply, doneReply, EMPTY, plainReply, type Reply, warnedReply } from "../../wire/reply.ts";
 import { view } from "../../wire/view.ts";

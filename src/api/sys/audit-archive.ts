@@ -4,7 +4,8 @@ import { type Route, simpleRoute, tokenRoute, withParameters } from "../../auth/
 import { dataAnswer } from "../../auth/route-description.ts";
 import { formatRfc3339 } from "../../base/clock.ts";
 import { NOT_FOUND } from "../../base/result.ts";
-import { count, fieldSchema, sent, text } from "../../wire/fields.ts";
+import { fieldSchema } from "../../wire/field-schema.ts";
+import { count, sent, text } from "../../wire/fields.ts";
 import { dataReply } from "../../wire/reply.ts";
 
 const OBJECTS = dataAnswer({

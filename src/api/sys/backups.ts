@@ -11,7 +11,8 @@ import { err, invalid, NOT_FOUND, ok, type Result, refuse } from "../../base/res
 import { toBase64 } from "../../crypto/bytes.ts";
 import type { Env } from "../../env.ts";
 import type { RestoreWatermarks } from "../../system/system.ts";
-import { fieldSchema, integer, NO_FIELDS, pasted, text } from "../../wire/fields.ts";
+import { fieldSchema, NO_FIELDS } from "../../wire/field-schema.ts";
+import { integer, pasted, text } from "../../wire/fields.ts";
 import { dataReply, doneReply, EMPTY } from "../../wire/reply.ts";
 import { view } from "../../wire/view.ts";
 import { readPastTime } from "../end-tokens.ts";

@@ -9,7 +9,8 @@ import { type Acl, compileAcl } from "../../policy/acl.ts";
 import { capabilitiesOf } from "../../policy/evaluate.ts";
 import { parsePolicy, policyErrorText } from "../../policy/parse.ts";
 import type { TokenRecord } from "../../token/record.ts";
-import { deprecated, fieldSchema, list, pasted, sent, text, unread, type Values } from "../../wire/fields.ts";
+import { fieldSchema, type Values } from "../../wire/field-schema.ts";
+import { deprecated, list, pasted, sent, text, unread } from "../../wire/fields.ts";
 import { injectedReply } from "../../wire/reply.ts";
 
 const PATHS = {

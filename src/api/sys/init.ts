@@ -21,7 +21,7 @@ import { MAX_KEY_TRIES } from "../../system/installation-store.ts";
 import { systemOf } from "../../system/system.ts";
 import { SERVICE_TOKEN_LENGTH } from "../../token/ids.ts";
 import { canBeRebound } from "../../wire/cross-site.ts";
-import { type FieldSchema, readFields } from "../../wire/fields.ts";
+import { type FieldSchema, readFields } from "../../wire/field-schema.ts";
 import { dataReply, EMPTY, plainReply } from "../../wire/reply.ts";
 import type { GroveRequest } from "../../wire/request.ts";
 import { view } from "../../wire/view.ts";

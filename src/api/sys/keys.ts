@@ -6,7 +6,8 @@ import { ok, refuse } from "../../base/result.ts";
 import { changeRotation, DEFAULT_ROTATION } from "../../system/automatic-rotation.ts";
 import { rotateKeys } from "../../system/key-rotation.ts";
 import { systemOf } from "../../system/system.ts";
-import { count, duration, fieldSchema, flag, sent } from "../../wire/fields.ts";
+import { fieldSchema } from "../../wire/field-schema.ts";
+import { count, duration, flag, sent } from "../../wire/fields.ts";
 import { doneReply, injectedReply } from "../../wire/reply.ts";
 import { changedReply } from "../change-reply.ts";
 

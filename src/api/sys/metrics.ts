@@ -15,7 +15,8 @@ import { isolateFamilies } from "../../metrics/isolate-families.ts";
 import { type Installation, installationAgeMs } from "../../system/installation.ts";
 import type { LiveCounts } from "../../tidy/metrics-history.ts";
 import { tidyOf } from "../../tidy/tidy.ts";
-import { fieldSchema, text } from "../../wire/fields.ts";
+import { fieldSchema } from "../../wire/field-schema.ts";
+import { text } from "../../wire/fields.ts";
 import { dataReply, plainReply } from "../../wire/reply.ts";
 import { byMountPath, sumOfCounts } from "./tokens/token-view.ts";
 

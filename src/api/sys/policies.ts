@@ -35,7 +35,8 @@ import {
 import type { PolicyText, PolicyWrite } from "../../system/policies.ts";
 import type { StoredPolicy } from "../../system/stored-policy.ts";
 import { systemOf } from "../../system/system.ts";
-import { deprecated, Field, fieldSchema, flag, integer, sent, text, type Values } from "../../wire/fields.ts";
+import { fieldSchema, type Values } from "../../wire/field-schema.ts";
+import { deprecated, Field, flag, integer, sent, text } from "../../wire/fields.ts";
 import { PAGE, type PageFields, pageOf } from "../../wire/pagination.ts";
 import { dataReply, injectedReply, warnedReply } from "../../wire/reply.ts";
 import type { Shape } from "../../wire/view.ts";

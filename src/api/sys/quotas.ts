@@ -10,7 +10,8 @@ import {
   type RateLimitQuota,
 } from "../../quota/quota.ts";
 import { systemOf } from "../../system/system.ts";
-import { decimal, duration, fieldSchema, flag, list, sent, text } from "../../wire/fields.ts";
+import { fieldSchema } from "../../wire/field-schema.ts";
+import { decimal, duration, flag, list, sent, text } from "../../wire/fields.ts";
 import { pageOf } from "../../wire/pagination.ts";
 import { namedSegment } from "../../wire/path-segment.ts";
 import { view } from "../../wire/view.ts";

@@ -3,7 +3,8 @@ import { openRoute, type Route, tokenRoute } from "../../auth/route.ts";
 import { dataAnswer } from "../../auth/route-description.ts";
 import { isOfSetup } from "../../auth/setup.ts";
 import { err, type Failure, okUnless } from "../../base/result.ts";
-import { fieldSchema, flag } from "../../wire/fields.ts";
+import { fieldSchema } from "../../wire/field-schema.ts";
+import { flag } from "../../wire/fields.ts";
 import { dataReply } from "../../wire/reply.ts";
 import { isInitToken } from "./init.ts";
 

@@ -19,7 +19,8 @@ import { NO_ORIGIN, type RevocationOrigin } from "../../system/revocation-origin
 import type { Outcome, TargetAction } from "../../token/actions.ts";
 import { treeAt } from "../../token/tree-stub.ts";
 import { openValue } from "../../tree/cubbyhole.ts";
-import { ANY_FIELDS, fieldSchema, unread, type Values } from "../../wire/fields.ts";
+import { ANY_FIELDS, fieldSchema, type Values } from "../../wire/field-schema.ts";
+import { unread } from "../../wire/fields.ts";
 import { answerOfValue, dataReply, RESPONSE_PATH } from "../../wire/reply.ts";
 import type { GroveRequest } from "../../wire/request.ts";
 

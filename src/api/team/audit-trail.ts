@@ -11,7 +11,7 @@ import type { PageRequest, RowPage } from "../../storage/pages.ts";
 import { storedJson } from "../../storage/tables.ts";
 import { type TrailLine, trailResource } from "../../team/rules/audit-trail.ts";
 import { organizationNamed } from "../../team/stubs.ts";
-import { ANY_FIELDS, fieldSchema } from "../../wire/fields.ts";
+import { ANY_FIELDS, fieldSchema } from "../../wire/field-schema.ts";
 import { exact } from "../../wire/json-type-fields.ts";
 import { plainReply } from "../../wire/reply.ts";
 import { inner, view } from "../../wire/view.ts";

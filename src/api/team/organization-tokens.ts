@@ -4,7 +4,7 @@ import { err, NOT_FOUND, ok } from "../../base/result.ts";
 import { teamRoute } from "../../team/ids.ts";
 import type { OrganizationTokenKind } from "../../team/record.ts";
 import { teamAt } from "../../team/stubs.ts";
-import { fieldSchema, strictSchema } from "../../wire/fields.ts";
+import { fieldSchema, strictSchema } from "../../wire/field-schema.ts";
 import { exact } from "../../wire/json-type-fields.ts";
 import { EMPTY } from "../../wire/reply.ts";
 import { documentAnswer, documentReply, documentRoute, organizationIn, queryRoute } from "../json-api/routes.ts";

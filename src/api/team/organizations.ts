@@ -9,7 +9,8 @@ import { MAX_TTL_MS } from "../../team/rules/organization-settings.ts";
 import { NEW_ORGANIZATION, ORGANIZATION_CHANGE } from "../../team/rules/team-settings.ts";
 import { DEFAULT_MAX_TTL_MS } from "../../team/rules/token-lifetime.ts";
 import { organizationDirectory, organizationNamed } from "../../team/stubs.ts";
-import { fieldSchema, isObject, readValues } from "../../wire/fields.ts";
+import { fieldSchema, readValues } from "../../wire/field-schema.ts";
+import { isObject } from "../../wire/fields.ts";
 import { exact, exactInteger, oneOf } from "../../wire/json-type-fields.ts";
 import { EMPTY, type Reply } from "../../wire/reply.ts";
 import {

@@ -6,7 +6,7 @@ import { newTeamId, readTeamId, teamRoute } from "../../team/ids.ts";
 import type { TeamRecord, TeamSettings } from "../../team/record.ts";
 import { DEFAULT_SETTINGS, NEW_TEAM, settingsOf, TEAM_CHANGE } from "../../team/rules/team-settings.ts";
 import { teamAt } from "../../team/stubs.ts";
-import { ANY_FIELDS, fieldSchema, type Values } from "../../wire/fields.ts";
+import { ANY_FIELDS, fieldSchema, type Values } from "../../wire/field-schema.ts";
 import { exact } from "../../wire/json-type-fields.ts";
 import { doneReply, plainReply } from "../../wire/reply.ts";
 import {

@@ -9,7 +9,8 @@ import { descriptionProblem } from "../../team/rules/team-settings.ts";
 import { ALREADY_ROTATED } from "../../team/rules/token-lifetime.ts";
 import { readTokenOrder, TOKEN_SORTS } from "../../team/rules/token-order.ts";
 import { teamAt } from "../../team/stubs.ts";
-import { ANY_FIELDS, fieldSchema, isObject, readValues, sent, strictSchema, type Values } from "../../wire/fields.ts";
+import { ANY_FIELDS, fieldSchema, readValues, strictSchema, type Values } from "../../wire/field-schema.ts";
+import { isObject, sent } from "../../wire/fields.ts";
 import { exact, exactString, oneOf } from "../../wire/json-type-fields.ts";
 import { EMPTY } from "../../wire/reply.ts";
 import {

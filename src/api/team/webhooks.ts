@@ -14,7 +14,8 @@ import {
   sendToWebhook,
   type Webhook,
 } from "../../team/notices/webhooks.ts";
-import { fieldSchema, NO_FIELDS, sent, type Values } from "../../wire/fields.ts";
+import { fieldSchema, NO_FIELDS, type Values } from "../../wire/field-schema.ts";
+import { sent } from "../../wire/fields.ts";
 import { exact, exactFlag, exactString, oneOf, orNull } from "../../wire/json-type-fields.ts";
 import { EMPTY } from "../../wire/reply.ts";
 import { inner, view } from "../../wire/view.ts";

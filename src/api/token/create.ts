@@ -16,18 +16,8 @@ import { newTokenIds } from "../../token/ids.ts";
 import type { TokenSpec } from "../../token/record.ts";
 import { MAX_ROLE_NAME } from "../../token/roles/change-role.ts";
 import { loadRole } from "../../token/roles/token-roles.ts";
-import {
-  deprecated,
-  fieldSchema,
-  flag,
-  integer,
-  looseDuration,
-  pairs,
-  text,
-  textList,
-  unread,
-  type Values,
-} from "../../wire/fields.ts";
+import { fieldSchema, type Values } from "../../wire/field-schema.ts";
+import { deprecated, flag, integer, looseDuration, pairs, text, textList, unread } from "../../wire/fields.ts";
 import { isName } from "../../wire/path-segment.ts";
 import type { AuthReply, Reply } from "../../wire/reply.ts";
 import { ROLE_NAME } from "./roles.ts";

@@ -9,7 +9,8 @@ import type { Env } from "../../env.ts";
 import { policiesOfEntity } from "../../identity/entity-copies.ts";
 import { listAccessors } from "../../listing/inventory/queries.ts";
 import { publishRecent } from "../../listing/updates/publish.ts";
-import { fieldSchema, pasted, unread } from "../../wire/fields.ts";
+import { fieldSchema } from "../../wire/field-schema.ts";
+import { pasted, unread } from "../../wire/fields.ts";
 import { PAGE } from "../../wire/pagination.ts";
 import { dataReply } from "../../wire/reply.ts";
 

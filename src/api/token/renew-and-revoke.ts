@@ -23,7 +23,8 @@ import type { RevokeAction, TargetAction, TokenTarget } from "../../token/action
 import type { TokenView } from "../../token/record.ts";
 import { loadRole } from "../../token/roles/token-roles.ts";
 import { roleTerms } from "../../token/rules/renew.ts";
-import { duration, fieldSchema, NO_FIELDS, pasted, unread } from "../../wire/fields.ts";
+import { fieldSchema, NO_FIELDS } from "../../wire/field-schema.ts";
+import { duration, pasted, unread } from "../../wire/fields.ts";
 import { EMPTY, type Reply, warnedReply } from "../../wire/reply.ts";
 
 type RenewAction = Extract<TargetAction, { kind: "renew" }>;

@@ -6,7 +6,7 @@ import { mountTtl } from "../../system/mount.ts";
 import { type RenamedField, TOKEN_ROLE_FIELDS, type TokenRole } from "../../token/role.ts";
 import { roleWriteFailure } from "../../token/roles/change-role.ts";
 import { forgetRole, tokenRoles } from "../../token/roles/token-roles.ts";
-import { strictSchema } from "../../wire/fields.ts";
+import { strictSchema } from "../../wire/field-schema.ts";
 import { namedSegment } from "../../wire/path-segment.ts";
 import { warnedReply } from "../../wire/reply.ts";
 import { view } from "../../wire/view.ts";

@@ -4,7 +4,7 @@ import { mountOf, type Route, simpleRoute, tokenRoute } from "../../auth/route.t
 import { DONE_OR_WARNED, NO_CONTENT } from "../../auth/route-description.ts";
 import { ok, okUnless, type Result, refuse } from "../../base/result.ts";
 import { mountTtl } from "../../system/mount.ts";
-import { type FieldSchema, fieldSchema } from "../../wire/fields.ts";
+import { type FieldSchema, fieldSchema } from "../../wire/field-schema.ts";
 import { namedSegment } from "../../wire/path-segment.ts";
 import { doneReply, warnedReply } from "../../wire/reply.ts";
 import { type ViewFields, view } from "../../wire/view.ts";

@@ -10,18 +10,8 @@ import type { Seconds } from "../../base/clock.ts";
 import { ok, type Result, refuse } from "../../base/result.ts";
 import type { MountTtl } from "../../system/mount.ts";
 import { readCidrs } from "../../token/rules/bound-cidrs.ts";
-import {
-  deprecated,
-  duration,
-  flag,
-  integer,
-  list,
-  readValues,
-  roleSchema,
-  sent,
-  text,
-  type Values,
-} from "../../wire/fields.ts";
+import { readValues, roleSchema, type Values } from "../../wire/field-schema.ts";
+import { deprecated, duration, flag, integer, list, sent, text } from "../../wire/fields.ts";
 import { fieldsOf, view } from "../../wire/view.ts";
 
 /** A role. */

@@ -3,7 +3,8 @@ import { err, ok, type Result, refuse } from "../../base/result.ts";
 import { fromBase64, fromUtf8 } from "../../crypto/bytes.ts";
 import type { MountTtl } from "../../system/mount.ts";
 import { networksWithin, readCidrs } from "../../token/rules/bound-cidrs.ts";
-import { duration, Field, integer, isObject, list, sent, type Values } from "../../wire/fields.ts";
+import type { Values } from "../../wire/field-schema.ts";
+import { duration, Field, integer, isObject, list, sent } from "../../wire/fields.ts";
 import { view } from "../../wire/view.ts";
 import type { AppRole } from "./role.ts";
 

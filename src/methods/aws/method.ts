@@ -2,7 +2,7 @@ import type { AuthMethod } from "../../auth/kinds.ts";
 import { type Answered, type Route, withParameters, withPolicyPaths } from "../../auth/route.ts";
 import { mountNames } from "../../backup/saved-objects.ts";
 import { err, type Failure, ok, type Result } from "../../base/result.ts";
-import type { SentNames } from "../../wire/fields.ts";
+import type { SentNames } from "../../wire/field-schema.ts";
 import type { Reply } from "../../wire/reply.ts";
 import { namedRole } from "../role-name.ts";
 import { instanceDocument } from "./documents/identity-document.ts";

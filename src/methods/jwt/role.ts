@@ -8,7 +8,8 @@ import {
 } from "../../auth/token-settings.ts";
 import { ok, refuse } from "../../base/result.ts";
 import type { MountTtl } from "../../system/mount.ts";
-import { anyObject, duration, flag, list, pairs, roleSchema, sent, text, type Values } from "../../wire/fields.ts";
+import { roleSchema, type Values } from "../../wire/field-schema.ts";
+import { anyObject, duration, flag, list, pairs, sent, text } from "../../wire/fields.ts";
 import { fieldsOf, view } from "../../wire/view.ts";
 import { type BoundClaims, readBoundClaims } from "./claim-rules.ts";
 import {

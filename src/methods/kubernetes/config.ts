@@ -1,7 +1,8 @@
 import type { PrivateHosts } from "../../base/outbound-hosts.ts";
 import { ok, type Result, refuse } from "../../base/result.ts";
 import { trustsAll } from "../../base/trusted-cas.ts";
-import { fieldSchema, flag, list, pasted, sent, text, type Values } from "../../wire/fields.ts";
+import { fieldSchema, type Values } from "../../wire/field-schema.ts";
+import { flag, list, pasted, sent, text } from "../../wire/fields.ts";
 import { view } from "../../wire/view.ts";
 import { MAX_JWT_LENGTH, readPublicKey } from "../jws.ts";
 import { urlProblem } from "../service-url.ts";

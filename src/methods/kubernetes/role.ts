@@ -9,7 +9,8 @@ import {
 import { ok, refuse } from "../../base/result.ts";
 import type { MountTtl } from "../../system/mount.ts";
 import { globMatches } from "../../token/rules/glob.ts";
-import { list, roleSchema, sent, text, type Values } from "../../wire/fields.ts";
+import { roleSchema, type Values } from "../../wire/field-schema.ts";
+import { list, sent, text } from "../../wire/fields.ts";
 import { fieldsOf, view } from "../../wire/view.ts";
 import { readSelector } from "./label-selector.ts";
 import type { ServiceAccount } from "./service-account.ts";

@@ -1,6 +1,7 @@
 import type { Ms } from "../../base/clock.ts";
 import { err, ok } from "../../base/result.ts";
-import { type Field, fieldSchema, sent, type Values } from "../../wire/fields.ts";
+import { fieldSchema, type Values } from "../../wire/field-schema.ts";
+import { type Field, sent } from "../../wire/fields.ts";
 import { exact, exactFlag, exactInteger, oneOf, orNull, shortString } from "../../wire/json-type-fields.ts";
 
 const MAX_SAML_ROLE_LENGTH = 256;

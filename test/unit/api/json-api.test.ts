@@ -4,7 +4,7 @@ import { renderFailure, renderReply } from "../../../src/api/json-api/dialect.ts
 import { pageReply, readDocument, readListQuery, SEARCH_FIELD } from "../../../src/api/json-api/routes.ts";
 import type { Failure } from "../../../src/base/result.ts";
 import { toWire } from "../../../src/wire/failure.ts";
-import { fieldSchema } from "../../../src/wire/fields.ts";
+import { fieldSchema } from "../../../src/wire/field-schema.ts";
 
 describe("documents", () => {
   it("may come without attributes", () => {

@@ -4,7 +4,8 @@ import { RouteTable } from "../../../src/app/route-tables.ts";
 import { openRoute, simpleRoute } from "../../../src/auth/route.ts";
 import { KEYS, NO_CONTENT } from "../../../src/auth/route-description.ts";
 import { ok } from "../../../src/base/result.ts";
-import { fieldSchema, flag, NO_FIELDS, text } from "../../../src/wire/fields.ts";
+import { fieldSchema, NO_FIELDS } from "../../../src/wire/field-schema.ts";
+import { flag, text } from "../../../src/wire/fields.ts";
 import { EMPTY } from "../../../src/wire/reply.ts";
 
 const handle = async () => ok(EMPTY);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { TokenRoute } from "../../../src/auth/route.ts";
-import { readFields } from "../../../src/wire/fields.ts";
+import { readFields } from "../../../src/wire/field-schema.ts";
 import { ROUTES } from "../../support/routes.ts";
 
 const LISTS = ROUTES.filter(

@@ -9,7 +9,8 @@ import { findEndedAt } from "../../../listing/inventory/queries.ts";
 import type { Installation } from "../../../system/installation.ts";
 import { treeAt } from "../../../token/tree-stub.ts";
 import { auditHash } from "../../../wire/audit.ts";
-import { flag, integer, list, pasted, sent, strictSchema, text, time, type Values } from "../../../wire/fields.ts";
+import { strictSchema, type Values } from "../../../wire/field-schema.ts";
+import { flag, integer, list, pasted, sent, text, time } from "../../../wire/fields.ts";
 import { PAGE } from "../../../wire/pagination.ts";
 import { fieldWithToken, readLimit } from "../tokens/filter-fields.ts";
 

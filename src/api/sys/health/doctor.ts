@@ -1,7 +1,8 @@
 import { type Route, tokenRoute } from "../../../auth/route.ts";
 import { dataAnswer } from "../../../auth/route-description.ts";
 import { ok, refuse } from "../../../base/result.ts";
-import { fieldSchema, sent, text } from "../../../wire/fields.ts";
+import { fieldSchema } from "../../../wire/field-schema.ts";
+import { sent, text } from "../../../wire/fields.ts";
 import { dataReply } from "../../../wire/reply.ts";
 import { view } from "../../../wire/view.ts";
 import { type CheckResult, checkAll, worstOf } from "./checks.ts";

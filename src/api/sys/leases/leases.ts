@@ -11,16 +11,8 @@ import { listLeases } from "../../../lease/queries.ts";
 import { SIGNATURE_HEADER, signingKey } from "../../../lease/revocation-delivery.ts";
 import { endpointHost, endpointSettings, readRevocationEndpoint } from "../../../lease/revocation-endpoint.ts";
 import { publishRecent } from "../../../listing/updates/publish.ts";
-import {
-  anyObject,
-  duration,
-  type FieldSchema,
-  fieldSchema,
-  flag,
-  pasted,
-  text,
-  unread,
-} from "../../../wire/fields.ts";
+import { type FieldSchema, fieldSchema } from "../../../wire/field-schema.ts";
+import { anyObject, duration, flag, pasted, text, unread } from "../../../wire/fields.ts";
 import { dataReply, type Reply } from "../../../wire/reply.ts";
 import { view } from "../../../wire/view.ts";
 

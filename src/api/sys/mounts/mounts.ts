@@ -20,7 +20,8 @@ import {
   normalizeMountPath,
 } from "../../../system/mount.ts";
 import { systemOf } from "../../../system/system.ts";
-import { fieldSchema, flag, objectOf, text, unread } from "../../../wire/fields.ts";
+import { fieldSchema, objectOf } from "../../../wire/field-schema.ts";
+import { flag, text, unread } from "../../../wire/fields.ts";
 import { injectedReply, type Reply } from "../../../wire/reply.ts";
 import { changedReply, endedReply } from "../../change-reply.ts";
 import { endMount } from "../../end-tokens.ts";

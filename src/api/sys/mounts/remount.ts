@@ -4,7 +4,8 @@ import { MAX_PATH_LENGTH } from "../../../base/limits.ts";
 import { NOT_FOUND, ok, okUnless, type Result, refuse } from "../../../base/result.ts";
 import { mountIssuerOf, mountPathProblem, normalizeMountPath } from "../../../system/mount.ts";
 import { systemOf } from "../../../system/system.ts";
-import { fieldSchema, text } from "../../../wire/fields.ts";
+import { fieldSchema } from "../../../wire/field-schema.ts";
+import { text } from "../../../wire/fields.ts";
 import { changedReply, endedReply } from "../../change-reply.ts";
 import { endMount } from "../../end-tokens.ts";
 

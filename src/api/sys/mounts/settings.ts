@@ -1,7 +1,8 @@
 import { parseDuration } from "../../../base/duration.ts";
 import { ok, type Result, refuse } from "../../../base/result.ts";
 import { DEFAULT_MOUNT_CONFIG, type MountChange } from "../../../system/mount.ts";
-import { fieldSchema, list, sent, text, unread, type Values } from "../../../wire/fields.ts";
+import { fieldSchema, type Values } from "../../../wire/field-schema.ts";
+import { list, sent, text, unread } from "../../../wire/fields.ts";
 
 /** Settings that clients of the reference send with every mount. Grove does not use them. */
 export const UNUSED_SETTINGS = {

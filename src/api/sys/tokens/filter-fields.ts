@@ -9,7 +9,8 @@ import { type ListedMetadata, TOKEN_MOUNT } from "../../../listing/inventory/ent
 import { lowered, MAX_SEARCH, MIN_SEARCH, type TokenFilter } from "../../../listing/inventory/filter.ts";
 import type { Installation } from "../../../system/installation.ts";
 import { mountIssuerOf } from "../../../system/mount.ts";
-import { Field, flag, isObject, sent, text, time, type Values } from "../../../wire/fields.ts";
+import type { Values } from "../../../wire/field-schema.ts";
+import { Field, flag, isObject, sent, text, time } from "../../../wire/fields.ts";
 import { PAGE } from "../../../wire/pagination.ts";
 
 const MAX_PAIRS = 32;

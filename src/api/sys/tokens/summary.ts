@@ -25,7 +25,8 @@ import {
 import { FRESHNESS_MS, publishRecent } from "../../../listing/updates/publish.ts";
 import { isEnded } from "../../../system/watermarks.ts";
 import { treeIdOf } from "../../../token/ids.ts";
-import { count, duration, sent, strictSchema, text, time, type Values } from "../../../wire/fields.ts";
+import { strictSchema, type Values } from "../../../wire/field-schema.ts";
+import { count, duration, sent, text, time } from "../../../wire/fields.ts";
 import { dataReply } from "../../../wire/reply.ts";
 import { readMount } from "./filter-fields.ts";
 import { byMountPath, mountPaths, sumOfCounts, TOKEN_SHAPE, tokenRenderer } from "./token-view.ts";

@@ -2,18 +2,8 @@ import type { Seconds } from "../../../base/clock.ts";
 import { outboundProblem, type PrivateHosts } from "../../../base/outbound-hosts.ts";
 import { ok, type Result, refuse } from "../../../base/result.ts";
 import { DEFAULT_KEY, issuerNameProblem } from "../../../issuer/key-and-role-config.ts";
-import {
-  duration,
-  fieldSchema,
-  flag,
-  integer,
-  list,
-  onlySent,
-  pasted,
-  sent,
-  text,
-  type Values,
-} from "../../../wire/fields.ts";
+import { fieldSchema, type Values } from "../../../wire/field-schema.ts";
+import { duration, flag, integer, list, onlySent, pasted, sent, text } from "../../../wire/fields.ts";
 import { view } from "../../../wire/view.ts";
 import { parsePrincipalArn } from "../arn.ts";
 import { HEADER_NAME } from "../sts/headers.ts";

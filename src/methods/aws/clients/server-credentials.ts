@@ -1,7 +1,7 @@
 import { currentTime, type Ms, parseRfc3339 } from "../../../base/clock.ts";
 import { send } from "../../../base/outbound-http.ts";
 import { ok, type Result, refuse } from "../../../base/result.ts";
-import { fieldSchema, readValues } from "../../../wire/fields.ts";
+import { fieldSchema, readValues } from "../../../wire/field-schema.ts";
 import { jsonObjectOf } from "../../../wire/json.ts";
 import { exactString } from "../../../wire/json-type-fields.ts";
 import type { Credentials, TemporaryCredentials } from "../answers/read-answers.ts";

@@ -1,5 +1,6 @@
 import { ok, type Result, refuse } from "../../../base/result.ts";
-import { fieldSchema, pasted, sent, text, type Values } from "../../../wire/fields.ts";
+import { fieldSchema, type Values } from "../../../wire/field-schema.ts";
+import { pasted, sent, text } from "../../../wire/fields.ts";
 import type { AuthType } from "../rules/role.ts";
 import { SIGNED_REQUEST_FIELDS } from "../sts/signed-request.ts";
 

@@ -1,5 +1,5 @@
 import { err, ok } from "../../../base/result.ts";
-import { fieldSchema, readValues, type Values } from "../../../wire/fields.ts";
+import { fieldSchema, readValues, type Values } from "../../../wire/field-schema.ts";
 import { exact, exactString } from "../../../wire/json-type-fields.ts";
 
 const TEXT = exactString("is missing");

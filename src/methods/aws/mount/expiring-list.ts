@@ -5,7 +5,8 @@ import type { ObjectAlarm } from "../../../storage/object-alarm.ts";
 import type { RowSeals } from "../../../storage/row-seals.ts";
 import { SealedValues } from "../../../storage/sealed-table.ts";
 import { columnOf, type Tables } from "../../../storage/tables.ts";
-import { duration, fieldSchema, flag, onlySent, sent, type Values } from "../../../wire/fields.ts";
+import { fieldSchema, type Values } from "../../../wire/field-schema.ts";
+import { duration, flag, onlySent, sent } from "../../../wire/fields.ts";
 import { view } from "../../../wire/view.ts";
 
 /** The lists of entries with an expiry: logins of instances, and denied role tags. */

@@ -4,7 +4,8 @@ import { BEGUN, ENVELOPE, NO_CONTENT } from "../../../auth/route-description.ts"
 import { currentTime } from "../../../base/clock.ts";
 import { ok, refuse } from "../../../base/result.ts";
 import { mountTtl } from "../../../system/mount.ts";
-import { fieldSchema, unread } from "../../../wire/fields.ts";
+import { fieldSchema } from "../../../wire/field-schema.ts";
+import { unread } from "../../../wire/fields.ts";
 import { namedSegment } from "../../../wire/path-segment.ts";
 import { doneReply, EMPTY, tidyReply } from "../../../wire/reply.ts";
 import { openCloudSecret } from "../cloud-secrets.ts";

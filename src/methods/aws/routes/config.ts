@@ -3,7 +3,8 @@ import { mountOf, type Route, simpleRoute, tokenRoute } from "../../../auth/rout
 import { dataAnswer, NO_CONTENT } from "../../../auth/route-description.ts";
 import { privateHosts } from "../../../base/outbound-hosts.ts";
 import { ok, type Result, refuse } from "../../../base/result.ts";
-import { fieldSchema, sent, text, unread, type Values } from "../../../wire/fields.ts";
+import { fieldSchema, type Values } from "../../../wire/field-schema.ts";
+import { sent, text, unread } from "../../../wire/fields.ts";
 import { namedSegment } from "../../../wire/path-segment.ts";
 import { doneReply, EMPTY } from "../../../wire/reply.ts";
 import { view } from "../../../wire/view.ts";

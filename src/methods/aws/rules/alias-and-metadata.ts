@@ -1,5 +1,6 @@
 import { ok, type Result, refuse } from "../../../base/result.ts";
-import { fieldSchema, list, onlySent, sent, text, type Values } from "../../../wire/fields.ts";
+import { fieldSchema, type Values } from "../../../wire/field-schema.ts";
+import { list, onlySent, sent, text } from "../../../wire/fields.ts";
 import { view } from "../../../wire/view.ts";
 import { isPlainWord } from "../encoding.ts";
 

@@ -7,7 +7,8 @@ import {
 } from "../../../auth/token-settings.ts";
 import { err, ok, type Result, refuse } from "../../../base/result.ts";
 import type { MountTtl } from "../../../system/mount.ts";
-import { flag, list, roleSchema, sent, text, unread, type Values } from "../../../wire/fields.ts";
+import { roleSchema, type Values } from "../../../wire/field-schema.ts";
+import { flag, list, sent, text, unread } from "../../../wire/fields.ts";
 import { fieldsOf, view } from "../../../wire/view.ts";
 import { parsePrincipalArn, wildcardProblem } from "../arn.ts";
 import { isPlainWord } from "../encoding.ts";

@@ -1,6 +1,7 @@
 import type { Ms } from "../../../base/clock.ts";
 import { err, ok, type Result, refuse } from "../../../base/result.ts";
-import { pasted, sent, text, unread, type Values } from "../../../wire/fields.ts";
+import type { Values } from "../../../wire/field-schema.ts";
+import { pasted, sent, text, unread } from "../../../wire/fields.ts";
 import { fromBase64Text } from "../encoding.ts";
 import type { Partition } from "../regions.ts";
 import { type HeaderValues, isAcceptedParameter, readHeaderValues, selectHeaders, serverIdProblem } from "./headers.ts";

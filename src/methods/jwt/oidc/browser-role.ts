@@ -1,6 +1,7 @@
 import type { Seconds } from "../../../base/clock.ts";
 import { ok, type Result, refuse } from "../../../base/result.ts";
-import { duration, flag, integer, list, sent, text, type Values } from "../../../wire/fields.ts";
+import type { Values } from "../../../wire/field-schema.ts";
+import { duration, flag, integer, list, sent, text } from "../../../wire/fields.ts";
 import type { ViewFields } from "../../../wire/view.ts";
 import { redirectProblem } from "./redirect-uris.ts";
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { TOKEN_ROLE_VIEW } from "../../../../src/api/token/roles.ts";
 import { TOKEN_ROLE_FIELDS, type TokenRole } from "../../../../src/token/role.ts";
 import { changeTokenRole, newRole, type TokenRoleChange } from "../../../../src/token/roles/change-role.ts";
-import { readFields } from "../../../../src/wire/fields.ts";
+import { readFields } from "../../../../src/wire/field-schema.ts";
 
 const MOUNT = { defaultSeconds: 3600, maxSeconds: 18_000 };
 

@@ -1,19 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import {
-  duration,
-  fieldSchema,
-  flag,
-  integer,
-  list,
-  pairs,
-  readFields,
-  readValues,
-  strictSchema,
-  text,
-  textList,
-  unread,
-} from "../../../src/wire/fields.ts";
+import { fieldSchema, readFields, readValues, strictSchema } from "../../../src/wire/field-schema.ts";
+import { duration, flag, integer, list, pairs, text, textList, unread } from "../../../src/wire/fields.ts";
 import { exactString } from "../../../src/wire/json-type-fields.ts";
 
 const FIELDS = fieldSchema({
