@@ -4,7 +4,9 @@ import { failureOfException } from "../wire/failure.ts";
 import { readUrl } from "../wire/request.ts";
 import { consolePages } from "./console.ts";
 import type { AppEnv } from "./context.ts";
-import { arrival, audit, faults, installation, limitRequests, metrics, request } from "./middleware.ts";
+import { limitRequests } from "./limit-requests.ts";
+import { arrival, audit, faults, installation, metrics } from "./middleware.ts";
+import { request } from "./read-request.ts";
 import { respond } from "./respond.ts";
 import { serve } from "./serve.ts";
 

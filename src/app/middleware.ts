@@ -1,18 +1,13 @@
-import { mayInitialize } from "../api/sys/init.ts";
 import { AuditRecord } from "../auth/audit-record.ts";
 import { openInstallation } from "../auth/initialize.ts";
 import { currentTime } from "../base/clock.ts";
-import { MAX_RESTORED_BYTES } from "../base/limits.ts";
 import { jurisdictionProblem } from "../base/location.ts";
 import { err } from "../base/result.ts";
-import type { Env } from "../env.ts";
 import { countEvent, dataPoint, noteAnswer, noteArrival } from "../metrics/counters.ts";
-import { loadRestoring } from "../system/installation.ts";
 import { sealKeyOf } from "../system/open-key-ring.ts";
 import { VAULT } from "../wire/envelope.ts";
-import { type GroveRequest, operationOf, readHead, readTokenHeader } from "../wire/request.ts";
-import type { Admission, AppContext, Middleware } from "./context.ts";
-import { admit, admitByRole } from "./rate-limit.ts";
+import { operationOf, readHead, readTokenHeader } from "../wire/request.ts";
+import type { Middleware } from "./context.ts";
 import { reportHistory, skipHistory } from "./report-metrics.ts";
 import { answerRefusal, UNANSWERED, unservedPathOf } from "./respond.ts";
 import { tableOf } from "./route-tables.ts";
@@ -95,80 +90,3 @@ export const installation: Middleware = async (c, next) => {
   c.set("installation", await openInstallation(c.env, readTokenHeader(c.req.raw.headers)));
   await next();
 };
-
-/** Counts a request under its limit before the body is read, so that a refusal costs little. */
-export const limitRequests: Middleware = async (c, next) => {
-  const admission = await admit(c);
-  c.set("admission", admission);
-  if (!admission.refusal) return next();
-  await dropRefusedPart(c);
-  return withLimits(answerRefusal(c, admission.refusal), admission);
-};
-
-/** Counts a login whose limit depends on its role. `data`: null for an unreadable body, which counts as no role. */
-async function limitRole(c: AppContext, data: GroveRequest["data"] | null): Promise<Response | null> {
-  if (!c.get("admission").byRole) return null;
-  const admission = await admitByRole(c, data);
-  c.set("admission", admission);
-  return admission.refusal && withLimits(answerRefusal(c, admission.refusal), admission);
-}
-
-function withLimits(response: Response, { headers }: Admission): Response {
-  for (const [name, value] of Object.entries(headers)) response.headers.set(name, value);
-  return response;
-}
-
-/** A body that takes longer than this to arrive makes the request load the installation again. */
-const SLOW_BODY_MS = 1_000;
-
-/** Reads the request in its dialect: token and fields of body or query. Counts a login whose role has a limit. */
-export const request: Middleware = async (c, next) => {
-  const began = currentTime();
-  const dialect = c.get("dialect");
-  const read = await dialect.readRequest(c.req.raw, c.get("head"), await settingsFor(c), c.get("requestId"));
-  if (!read.ok) {
-    await dropRefusedPart(c);
-    return (await limitRole(c, null)) ?? answerRefusal(c, read.error);
-  }
-  if (currentTime() - began >= SLOW_BODY_MS) {
-    c.set("installation", await openInstallation(c.env, read.value.token));
-  }
-  c.set("request", read.value);
-  const { operation, clientAddress, token, data, notes } = read.value;
-  c.get("record").learn({ operation, clientAddress, token, data, notes });
-  const refused = await limitRole(c, data);
-  if (refused) return refused;
-  await next();
-  if (dialect.namesLimits) withLimits(c.res, c.get("admission"));
-};
-
-/** Returns the settings for reading the request. A restore may send larger bodies, if the client may initialize. */
-async function settingsFor(c: AppContext): Promise<Env> {
-  if (!isBackupPart(c) || c.get("installation").ok) return c.env;
-  if (!mayInitialize(c.env, readTokenHeader(c.req.raw.headers))) return c.env;
-  if (!(await loadRestoring(c.env)).ok) return c.env;
-  return { ...c.env, MAX_BODY_BYTES: String(MAX_RESTORED_BYTES) };
-}
-
-function isBackupPart(c: AppContext): boolean {
-  const { path } = c.get("head");
-  return path.ok && path.value === "sys/restore/part";
-}
-
-/**
- * Reads and drops the body of a refused part of a backup. The runtime closes a connection whose body was not read. A
- * gateway that is still sending then may not receive the refusal and answers 502. Other bodies are too short for that.
- */
-async function dropRefusedPart(c: AppContext): Promise<void> {
-  const { body, bodyUsed } = c.req.raw;
-  if (!isBackupPart(c) || body === null || bodyUsed) return;
-  const reader: ReadableStreamDefaultReader<Uint8Array> = body.getReader();
-  let size = 0;
-  try {
-    for (let piece = await reader.read(); !piece.done && size <= MAX_RESTORED_BYTES; piece = await reader.read()) {
-      size += piece.value.byteLength;
-    }
-  } catch {
-    // The client disconnected: nothing will receive the refusal.
-  }
-}
