@@ -9,7 +9,7 @@ import type { Env } from "../env.ts";
 import { aclOf, entityProblem, loadActiveEntity } from "../identity/entity-copies.ts";
 import { decisiveStep, type Step } from "../policy/acl.ts";
 import { RESPONSE_WRAPPING_POLICY_TEXT } from "../policy/builtin.ts";
-import { type Grant, listCapabilities } from "../policy/grant.ts";
+import { type Grant, listCapabilities } from "../policy/merged-rules.ts";
 import { isListing, type Operation } from "../policy/operation.ts";
 import { linesOfRule } from "../policy/parse.ts";
 import {

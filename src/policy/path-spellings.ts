@@ -1,5 +1,5 @@
 import { fromBase64, fromUtf8, toBase64 } from "../crypto/bytes.ts";
-import type { SourcedRule } from "./grant.ts";
+import type { SourcedRule } from "./merged-rules.ts";
 import { normalizePolicyName } from "./policy-names.ts";
 import { parsePattern } from "./rule.ts";
 

@@ -2,7 +2,7 @@ import { formatRfc3339, type Ms, type Seconds } from "../base/clock.ts";
 import { escapeUnprintable } from "../base/misleading-characters.ts";
 import { type AccessRequest, type Acl, decisiveStep, type Step } from "./acl.ts";
 import { evaluateAcl } from "./evaluate.ts";
-import type { Grant } from "./grant.ts";
+import type { Grant } from "./merged-rules.ts";
 import { isListing } from "./operation.ts";
 import type { ParameterMap, ParameterRefusal } from "./parameters.ts";
 import { parsePolicy } from "./parse.ts";

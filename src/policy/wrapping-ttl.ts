@@ -1,5 +1,5 @@
 import type { Seconds } from "../base/clock.ts";
-import type { Grant } from "./grant.ts";
+import type { Grant } from "./merged-rules.ts";
 
 /** True when neither limit is set, or the request asks for response wrapping with a TTL within both. */
 export function wrappingPermits(

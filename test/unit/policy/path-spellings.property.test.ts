@@ -3,9 +3,9 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { MAX_PATH_LENGTH } from "../../../src/base/limits.ts";
 import { compileAcl } from "../../../src/policy/acl.ts";
 import { capabilitiesOf, evaluateAcl, isDenied } from "../../../src/policy/evaluate.ts";
-import { RuleIndex } from "../../../src/policy/grant.ts";
 import { RESOURCES, spellingsOf } from "../../../src/policy/path-spellings.ts";
 import { CAPABILITIES, type Capability, type PathRule } from "../../../src/policy/rule.ts";
+import { RuleIndex } from "../../../src/policy/rule-index.ts";
 import { NOW } from "./helpers.ts";
 
 const WORDS = [...new Set(RESOURCES.flatMap(({ paths }) => paths.flatMap((path) => path.split(/[/*{}]/))))].filter(
