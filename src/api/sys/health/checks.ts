@@ -41,7 +41,7 @@ import {
   judgeTidy,
   type TokenFacts,
   unreadFinding,
-} from "./findings.ts";
+} from "./judgements.ts";
 
 /** The input of the checks. */
 interface CheckContext {

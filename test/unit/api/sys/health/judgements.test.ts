@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import * as rules from "../../../src/api/sys/health/findings.ts";
-import type { StorageFaults } from "../../../src/base/storage-faults.ts";
-import { NO_TRAFFIC, type Traffic } from "../../../src/metrics/traffic.ts";
+import * as rules from "../../../../../src/api/sys/health/judgements.ts";
+import type { StorageFaults } from "../../../../../src/base/storage-faults.ts";
+import { NO_TRAFFIC, type Traffic } from "../../../../../src/metrics/traffic.ts";
 
 const NOW = Date.parse("2026-11-29T12:00:00Z");
 const HOUR = 3_600_000;
