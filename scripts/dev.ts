@@ -5,7 +5,7 @@ import { CLIENT_ADDRESS_HEADER } from "../gateway/headers.ts";
 import { type Gateway, startGateway } from "../gateway/server.ts";
 import { misreadSettings, numberSetting } from "../src/base/number-settings.ts";
 import { err, ok, type Result } from "../src/base/result.ts";
-import { wrongFields } from "./declare/known-fields.ts";
+import { mistakesIn } from "./declare/known-fields.ts";
 import { linesOfRefusal, linesOfStep } from "./declare/plan-lines.ts";
 import { applyRequests } from "./declare/plan-step.ts";
 import { readDeclarationFile } from "./declare/sources.ts";
@@ -151,10 +151,10 @@ async function start(command: DevCommand, asked: Promise<void>): Promise<Result<
 /** Applies a declaration. After a failure the server keeps running, so that the operator can correct the file. */
 async function applyDeclared(file: string, port: number, token: string): Promise<void> {
   const read = readDeclarationFile(file, process.env);
-  if (!read.ok) return say(read.error);
   const client = new GroveClient(`http://127.0.0.1:${port}`, token, { repeats: true });
-  const mistakes = await wrongFields(client, read.value.requests);
-  if (mistakes.length > 0) return mistakes.forEach((line) => void say(line));
+  const found = await mistakesIn(client, (read.ok ? read.value : read.error).requests);
+  const mistakes = [...(read.ok ? [] : read.error.lines), ...(found.ok ? found.value : [found.error.message])];
+  if (!read.ok || mistakes.length > 0) return mistakes.forEach((line) => void say(line));
   const outcome = await applyRequests(client, read.value.requests, (step, warnings) => {
     for (const line of [...linesOfStep({ colours: false }, step), ...warnings]) say(line);
   });

@@ -43,6 +43,13 @@ export interface Declaration {
   readonly rootTokenFile: string | null;
 }
 
+/** The mistakes of a declaration. */
+export interface WrongDeclaration {
+  readonly problems: readonly DeclarationProblem[];
+  /** What could be read, for further checks. */
+  readonly requests: readonly DeclaredRequest[];
+}
+
 /** A mistake in a declaration. */
 export interface DeclarationProblem {
   readonly line: number;
@@ -53,16 +60,19 @@ export interface DeclarationProblem {
  * Reads a declaration: HCL or JSON in the form of OpenBao's self-initialization, blocks `initialize` of blocks `request`.
  * Several mistakes are reported at once. No message repeats a value.
  */
-export function readDeclaration(text: string, sources: Sources): Result<Declaration, readonly DeclarationProblem[]> {
+export function readDeclaration(text: string, sources: Sources): Result<Declaration, WrongDeclaration> {
   if (text.length > MAX_DECLARATION) {
-    return err([{ line: 1, message: `the file is longer than ${MAX_DECLARATION} characters` }]);
+    return unread({ line: 1, message: `the file is longer than ${MAX_DECLARATION} characters` });
   }
   const parsed = text.trimStart().startsWith("{") ? parseJson(text) : parseHcl(text);
-  if (!parsed.ok) return err([{ line: lineAt(text, parsed.error.at), message: parsed.error.message }]);
+  if (!parsed.ok) return unread({ line: lineAt(text, parsed.error.at), message: parsed.error.message });
   const reader = new DeclarationReader(text, sources);
   const declaration = reader.read(parsed.value);
-  return reader.problems.length === 0 ? ok(declaration) : err(reader.problems);
+  const { problems } = reader;
+  return problems.length === 0 ? ok(declaration) : err({ problems, requests: declaration.requests });
 }
+
+const unread = (problem: DeclarationProblem) => err({ problems: [problem], requests: [] });
 
 class DeclarationReader {
   readonly problems: DeclarationProblem[] = [];

@@ -3,7 +3,7 @@ import { err, ok } from "../../src/base/result.ts";
 import type { Called, CallFailure } from "../grove/client.ts";
 import { isFields } from "./compare-fields.ts";
 import type { Declaration } from "./declaration.ts";
-import { refuseWrongFields } from "./known-fields.ts";
+import { refuseMistakes } from "./known-fields.ts";
 import { applyRequests, type Outcome, type Service } from "./plan-step.ts";
 
 /** Longest wait (ms) for another program that has begun the same start, and the interval of checks (ms). */
@@ -64,7 +64,7 @@ async function startOnce({ as, initToken, warn }: Starting, declaration: Declara
   // To its own token the installation counts as initialized before the start is complete.
   const isDone = () => isInitialized(as(""));
   const { requests, rootTokenFile } = declaration;
-  const known = await refuseWrongFields(service, requests);
+  const known = await refuseMistakes(service, requests);
   if (!known.ok) return known;
   const outcome = await applyRequests(service, requests, ({ request }, warnings) => {
     for (const warning of warnings) warn(`${request.name} (line ${request.line}): ${warning}`);

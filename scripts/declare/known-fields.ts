@@ -1,5 +1,7 @@
 import * as z from "zod";
+import { currentTime } from "../../src/base/clock.ts";
 import { err, ok, type Result } from "../../src/base/result.ts";
+import { parsePolicy, policyErrorText } from "../../src/policy/parse.ts";
 import { decimal, flag, looseDuration } from "../../src/wire/fields.ts";
 import { type Called, failed } from "../grove/client.ts";
 import { didYouMean } from "../local/did-you-mean.ts";
@@ -23,34 +25,67 @@ const DOCUMENT = z.looseObject({
 });
 type Paths = z.infer<typeof DOCUMENT>["paths"];
 
-/** Refuses a declaration with a field that the server does not take, before anything of it is written. */
-export async function refuseWrongFields(service: Service, requests: readonly DeclaredRequest[]): Promise<Called<null>> {
-  const mistakes = await wrongFields(service, requests);
-  return mistakes.length === 0 ? ok(null) : failed([...mistakes, "nothing was written"].join("\n"));
+/** Refuses a declaration with a mistake that is found before anything of it is written. */
+export async function refuseMistakes(service: Service, requests: readonly DeclaredRequest[]): Promise<Called<null>> {
+  const found = await mistakesIn(service, requests);
+  if (!found.ok) return found;
+  return found.value.length === 0 ? ok(null) : failed([...found.value, "nothing was written"].join("\n"));
 }
 
 /**
- * Unknown names of fields, which a server ignores, and values that no field of the name can have, as lines for the
- * operator, by the server's OpenAPI document. Empty when the document can't be read.
+ * All mistakes that can be found without a write, as lines for the operator: unknown names of fields, which a server
+ * ignores, values that no field of the name can have, types of mounts that the server does not have, and policies that
+ * can't be parsed. Fields and types are by the server's OpenAPI document, and are not checked when it answers none.
  */
-export async function wrongFields(service: Service, requests: readonly DeclaredRequest[]): Promise<string[]> {
+export async function mistakesIn(
+  service: Service,
+  requests: readonly DeclaredRequest[],
+): Promise<Called<readonly string[]>> {
   const read = await service.call("GET", "sys/internal/specs/openapi?generic_mount_paths=true");
+  if (!read.ok && read.error.status === null) return read;
   const document = read.ok ? DOCUMENT.safeParse(read.value.body) : null;
-  if (!document?.success) return [];
-  const { paths } = document.data;
-  return requests.flatMap((request) => {
-    const { path, data } = request;
-    const fields = mistakesIn(data, fieldsAt(paths, path));
-    const settings = isMount(path) && isFields(data.config) ? data.config : {};
-    const ofConfig = mistakesIn(settings, fieldsAt(paths, `${path}/tune`)).map((text) => `config: ${text}`);
-    return [...fields, ...ofConfig].map((text) => `${placeOf(request)}: ${text}`);
-  });
+  const paths = document?.success ? document.data.paths : {};
+  const types = mountTypesIn(paths);
+  return ok(
+    requests.flatMap((request) => {
+      const { path, data } = request;
+      const fields = wrongFields(data, fieldsAt(paths, path));
+      const settings = isMount(path) && isFields(data.config) ? data.config : {};
+      const ofConfig = wrongFields(settings, fieldsAt(paths, `${path}/tune`)).map((text) => `config: ${text}`);
+      const others = [...wrongType(request, types), ...wrongPolicy(request)];
+      return [...fields, ...ofConfig, ...others].map((text) => `${placeOf(request)}: ${text}`);
+    }),
+  );
+}
+
+/** Types of mounts that have the paths of another type. */
+const SAME_PATHS: Readonly<Record<string, string>> = { oidc: "jwt" };
+
+/** The types of mounts that a server can make. */
+export function mountTypesIn(paths: Readonly<Record<string, unknown>>): readonly string[] {
+  const named = Object.keys(paths).flatMap((path) => /^\/auth\/\{(\w+)_mount_path\}\//.exec(path)?.[1] ?? []);
+  const others = Object.entries(SAME_PATHS).flatMap(([type, other]) => (named.includes(other) ? [type] : []));
+  return [...new Set([...named, ...others])].sort();
+}
+
+function wrongType({ path, data: { type } }: DeclaredRequest, types: readonly string[]): string[] {
+  if (!isMount(path) || typeof type !== "string" || types.length === 0) return [];
+  // The mount of tokens is always there: only its settings can be declared.
+  if (types.includes(type) || (type === "token" && path === "sys/auth/token")) return [];
+  return [`type: the server has no such auth method; it has ${types.join(", ")}${didYouMean(type, types)}`];
+}
+
+/** A policy of the environment is not parsed: the message could repeat a part of it. */
+function wrongPolicy({ path, data: { policy }, origins }: DeclaredRequest): string[] {
+  if (!/^sys\/polic(?:ies\/acl|y)\//.test(path) || typeof policy !== "string" || origins.has("policy")) return [];
+  const parsed = parsePolicy(policy, currentTime());
+  return parsed.ok ? [] : [policyErrorText(parsed.error)];
 }
 
 /** The kinds that a field of each name can have. */
 type Known = ReadonlyMap<string, readonly z.infer<typeof FIELD>[]>;
 
-function mistakesIn(data: Readonly<Record<string, unknown>>, known: Known | null): string[] {
+function wrongFields(data: Readonly<Record<string, unknown>>, known: Known | null): string[] {
   if (known === null) return [];
   return Object.entries(data).flatMap(([name, value]) => {
     const kinds = known.get(name);

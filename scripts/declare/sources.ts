@@ -2,22 +2,31 @@ import { readFileSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { err, ok, type Result } from "../../src/base/result.ts";
 import { codeOf } from "../local/error-code.ts";
-import { type Declaration, MAX_DECLARATION, readDeclaration } from "./declaration.ts";
+import { type Declaration, type DeclaredRequest, MAX_DECLARATION, readDeclaration } from "./declaration.ts";
 import type { Sources } from "./value-references.ts";
 
 /** Most bytes of a file that has a value: the size of the longest policy. */
 const MAX_SOURCE_BYTES = 262_144;
 
+/** Why a declaration can't be applied. */
+export interface WrongFile {
+  /** Lines for the operator. */
+  readonly lines: readonly string[];
+  /** What could be read, for further checks. */
+  readonly requests: readonly DeclaredRequest[];
+}
+
 /** Reads a declaration from a file, with the values that come from this environment and from other files. */
 export function readDeclarationFile(
   file: string,
   environment: Readonly<Record<string, string | undefined>>,
-): Result<Declaration, string> {
+): Result<Declaration, WrongFile> {
   const text = readText(file, 4 * MAX_DECLARATION);
-  if (!text.ok) return err(`${file} ${text.error}`);
+  if (!text.ok) return err({ lines: [`${file} ${text.error}`], requests: [] });
   const read = readDeclaration(text.value, sourcesOf(dirname(resolve(file)), environment));
   if (read.ok) return read;
-  return err(read.error.map(({ line, message }) => `${file}:${line}: ${message}`).join("\n"));
+  const { problems, requests } = read.error;
+  return err({ lines: problems.map(({ line, message }) => `${file}:${line}: ${message}`), requests });
 }
 
 /** @param folder where relative paths begin. */

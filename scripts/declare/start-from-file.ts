@@ -20,7 +20,7 @@ export async function startFromFile(
   if (!before.ok) return err(before.error.message);
   if (before.value) return ok(`Grove is initialized already: ${file} was not read`);
   const read = readDeclarationFile(file, environment);
-  if (!read.ok) return read;
+  if (!read.ok) return err(read.error.lines.join("\n"));
   const declaration = read.value;
   const problem = closedToAll(declaration);
   if (problem !== null) return err(`${file}: ${problem}`);

@@ -3,12 +3,14 @@ import type * as z from "zod";
 import { err, ok, type Result } from "../../src/base/result.ts";
 import { asCalled } from "../local/command-line.ts";
 import { isSendable } from "../local/token-from-environment.ts";
-import { tlsThere, wantsTls, whyNoAnswer } from "./connection-error.ts";
+import { isRefused, tlsThere, wantsTls, whyNoAnswer } from "./connection-error.ts";
 import { hasToken } from "./secret-detection.ts";
 
 const TIMEOUT_MS = 60_000;
 /** Most tries of a call that the server asks to repeat. */
 const MAX_TRIES = 5;
+/** Most tries of a call where nothing listens and nothing has answered yet: a server that restarts answered before. */
+const MAX_REFUSED_TRIES = 2;
 const MAX_WAIT_SECONDS = 30;
 /** The reason for a wait of this length or longer is shown to the user. */
 const NOTICE_SECONDS = 3;
@@ -53,6 +55,8 @@ export interface CallFailure {
   readonly message: string;
   /** What only the operator of the server can mend, as the server names it. */
   readonly fault?: string | undefined;
+  /** Nothing listens at the address. */
+  readonly isRefused?: boolean;
 }
 
 /** The result of a call. */
@@ -83,6 +87,7 @@ export class GroveClient {
   readonly #wait: (ms: number) => Promise<void>;
   readonly #say: (line: string) => void;
   readonly #send: Send;
+  #hasAnswered = false;
 
   /** @param address origin, as in VAULT_ADDR. */
   constructor(
@@ -174,7 +179,10 @@ export class GroveClient {
     tried: number,
   ): number | null {
     const backOff = this.#repeats ? 2 ** (tried - 1) : null;
-    if (!answered.ok) return backOff;
+    if (!answered.ok) {
+      const isDead = answered.error.isRefused === true && !this.#hasAnswered;
+      return isDead && tried >= MAX_REFUSED_TRIES ? null : backOff;
+    }
     const { status, retryAfter } = answered.value;
     if (status < 400) return null;
     // The server says that nothing changes soon, as with a damaged database.
@@ -191,11 +199,12 @@ export class GroveClient {
     if (!isSendable(this.#token)) return failed("the token has characters that no token has: nothing was sent");
     try {
       const answer = await this.#send({ method, path: `/v1/${path}`, token: this.#token, body });
+      this.#hasAnswered = true;
       const { status, text, retryAfter, fault = null } = answer;
       return ok({ status, body: parse(text), retryAfter: secondsOf(retryAfter), fault });
     } catch (error) {
       const why = await whyNoAnswer(error, this.#address);
-      return err({ status: null, message: `no answer from ${this.#address}: ${why}` });
+      return err({ status: null, message: `no answer from ${this.#address}: ${why}`, isRefused: isRefused(error) });
     }
   }
 }

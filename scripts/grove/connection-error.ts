@@ -72,6 +72,11 @@ function causeOf(error: unknown): unknown {
   return error instanceof Error && error.cause instanceof Error ? error.cause : error;
 }
 
+/** True when nothing listens at the address. */
+export function isRefused(error: unknown): boolean {
+  return codeOf(causeOf(error)) === "ECONNREFUSED";
+}
+
 /**
  * Says for an operator why no answer came from an address.
  *

@@ -1,7 +1,7 @@
 import { accessSync, constants } from "node:fs";
 import { ok, type Result } from "../../../src/base/result.ts";
 import type { DeclaredRequest } from "../../declare/declaration.ts";
-import { refuseWrongFields } from "../../declare/known-fields.ts";
+import { mistakesIn } from "../../declare/known-fields.ts";
 import { hiddenBecause, linesOfRefusal, linesOfStep, placeOf, withoutSecrets } from "../../declare/plan-lines.ts";
 import { applyRequests, type Outcome, type Step, stepFor } from "../../declare/plan-step.ts";
 import { readDeclarationFile } from "../../declare/sources.ts";
@@ -25,10 +25,12 @@ export async function applyFile(
 ): Promise<Called<number>> {
   const { client, terminal, json } = session;
   const read = readDeclarationFile(file, environment);
-  if (!read.ok) return failed(read.error);
-  const { requests } = read.value;
-  const known = await refuseWrongFields(client, requests);
-  if (!known.ok) return known;
+  const { requests } = read.ok ? read.value : read.error;
+  // Without a server the mistakes of the file itself are still shown.
+  const found = await mistakesIn(client, requests);
+  const mistakes = [...(read.ok ? [] : read.error.lines), ...(found.ok ? found.value : [])];
+  if (mistakes.length > 0) return failed([...mistakes, "nothing was written"].join("\n"));
+  if (!found.ok) return found;
   const planned = await plan(session, requests);
   if (!planned.ok) return planned;
   const steps = planned.value;
@@ -55,14 +57,20 @@ export async function applyFile(
 
 async function plan({ client, terminal }: Session, requests: readonly DeclaredRequest[]): Promise<Called<Step[]>> {
   const steps: Step[] = [];
+  const refusals: string[] = [];
   for (const request of requests) {
     terminal.progress(`${steps.length} of ${requests.length} compared`);
     const step = await stepFor(client, request);
-    if (!step.ok) return { ok: false, error: { ...step.error, message: `${placeOf(request)}: ${step.error.message}` } };
-    steps.push(step.value);
+    if (step.ok) {
+      steps.push(step.value);
+      continue;
+    }
+    refusals.push(`${placeOf(request)}: ${step.error.message}`);
+    // Without an answer, or from a server that answers nobody, the others would fail as well.
+    if (step.error.status === null || step.error.status >= 500) break;
   }
   terminal.progress(null);
-  return ok(steps);
+  return refusals.length === 0 ? ok(steps) : failed(refusals.join("\n"));
 }
 
 function countOf(steps: readonly Step[], action: Step["action"]): number {

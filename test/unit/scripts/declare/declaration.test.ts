@@ -20,7 +20,7 @@ const read = (text: string) => readDeclaration(text, SOURCES);
 /** What is wrong, each with its line before it. */
 function problemsOf(text: string): string[] {
   const declared = read(text);
-  return declared.ok ? [] : declared.error.map(({ line, message }) => `${line}: ${message}`);
+  return declared.ok ? [] : declared.error.problems.map(({ line, message }) => `${line}: ${message}`);
 }
 
 /** A declaration of one request with these fields in the place of its own. */

@@ -1,11 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { DeclaredRequest } from "../../../../scripts/declare/declaration.ts";
 import { startDeclared } from "../../../../scripts/declare/declared-start.ts";
-import { wrongFields } from "../../../../scripts/declare/known-fields.ts";
+import { mistakesIn as mistakesOf, mountTypesIn } from "../../../../scripts/declare/known-fields.ts";
 import type { Service } from "../../../../scripts/declare/plan-step.ts";
 import { readDeclarationFile } from "../../../../scripts/declare/sources.ts";
 import type { Json } from "../../../../scripts/declare/value-references.ts";
@@ -13,6 +13,7 @@ import { GroveClient, type Send } from "../../../../scripts/grove/client.ts";
 import { applyFile } from "../../../../scripts/grove/commands/apply.ts";
 import { linesIn } from "../../../../scripts/local/long-lines.ts";
 import { genericPlaces, openApiDocument } from "../../../../src/app/openapi/document.ts";
+import { KINDS } from "../../../../src/app/registry.ts";
 import { TABLES } from "../../../../src/app/routes.ts";
 import { err, ok } from "../../../../src/base/result.ts";
 
@@ -27,7 +28,12 @@ const service: Service = {
 const request = (path: string, data: Readonly<Record<string, Json>>): DeclaredRequest => ({
   ...{ name: "one", path, data, line: 7, origins: new Map() },
 });
-const mistakesIn = (path: string, data: Readonly<Record<string, Json>>) => wrongFields(service, [request(path, data)]);
+async function linesOf(from: Service, requests: readonly DeclaredRequest[]): Promise<readonly string[]> {
+  const found = await mistakesOf(from, requests);
+  if (!found.ok) throw new Error(found.error.message);
+  return found.value;
+}
+const mistakesIn = (path: string, data: Readonly<Record<string, Json>>) => linesOf(service, [request(path, data)]);
 
 describe("names of fields that the server does not know", () => {
   it.each<[string, Record<string, Json>, string]>([
@@ -75,12 +81,35 @@ describe("names of fields that the server does not know", () => {
 
   it("are none in the example", async () => {
     const read = readDeclarationFile("examples/start.hcl", {});
-    expect(read.ok && (await wrongFields(service, read.value.requests))).toEqual([]);
+    expect(read.ok && (await linesOf(service, read.value.requests))).toEqual([]);
   });
 
   it("are not looked for where the server describes nothing", async () => {
     const call = async () => err({ status: 404, message: "" });
-    expect(await wrongFields({ call }, [request("sys/auth/a", { typ: "jwt" })])).toEqual([]);
+    expect(await linesOf({ call }, [request("sys/auth/a", { type: "nosuch", typ: "jwt" })])).toEqual([]);
+  });
+});
+
+describe("a type of mount", () => {
+  it("is checked against those of the server", async () => {
+    const types = mountTypesIn(DOCUMENT.paths as Record<string, unknown>);
+    expect(types).toEqual([...KINDS.methods.keys()].filter((type) => type !== "token").sort());
+    for (const type of types) expect(await mistakesIn("sys/auth/ci", { type })).toEqual([]);
+    expect(await mistakesIn("sys/auth/token", { type: "token" })).toEqual([]);
+    expect(await mistakesIn("sys/auth/ci", { type: "kubernets" })).toEqual([
+      `one (line 7): type: the server has no such auth method; it has ${types.join(", ")}; did you mean kubernetes?`,
+    ]);
+  });
+});
+
+describe("a policy", () => {
+  it.each(["sys/policies/acl/a", "sys/policy/a"])("is parsed before anything is written: %s", async (path) => {
+    expect(await mistakesIn(path, { policy: 'path "a" { capabilities = ["read"] }' })).toEqual([]);
+    expect(await mistakesIn(path, { policy: 'path "a" {' })).toEqual([
+      expect.stringContaining("one (line 7): failed to parse policy: "),
+    ]);
+    const hidden = { ...request(path, { policy: "secret {" }), origins: new Map([["policy", []]]) };
+    expect(await linesOf(service, [hidden])).toEqual([]);
   });
 });
 
@@ -114,20 +143,45 @@ describe("a file with a name of a field that the server does not know", () => {
 
   it("starts no installation", async () => {
     const read = readDeclarationFile(FILE, {});
-    if (!read.ok) throw new Error(read.error);
+    if (!read.ok) throw new Error(read.error.lines.join());
     const starting = { as: (token: string) => client.as(token), initToken: "i", warn: () => {} };
     expect(await startDeclared(starting, read.value)).toMatchObject({ ok: false, error: { message: MESSAGE } });
     expect(written).toEqual([]);
   });
 
-  it("is not applied", async () => {
+  const apply = (file: string, by = client) => {
     const terminal = {
       ...{ colours: false, interactive: false, columns: null, piped: false, progress: () => {}, ask: async () => "" },
       ...{ secret: async () => "", lines: () => linesIn(Readable.from([])), out: () => {}, say: () => {} },
     };
-    const options = { file: FILE, yes: true, check: false };
-    const applied = await applyFile({ client, terminal, json: false }, options, {});
-    expect(applied).toMatchObject({ ok: false, error: { message: MESSAGE } });
+    return applyFile({ client: by, terminal, json: false }, { file, yes: true, check: false }, {});
+  };
+
+  it("is not applied", async () => {
+    expect(await apply(FILE)).toMatchObject({ ok: false, error: { message: MESSAGE } });
     expect(written).toEqual([]);
+  });
+
+  it("is reported beside what is wrong with the file itself", async () => {
+    const other = join(DIRECTORY, "two.hcl");
+    writeFileSync(other, `${readFileSync(FILE, "utf8")}unknown = 1\n`);
+    const message = `${other}:5: the file: "unknown" is not known\n${MESSAGE}`;
+    expect(await apply(other)).toMatchObject({ ok: false, error: { message } });
+  });
+
+  it("is reported with every refusal of the comparison", async () => {
+    const other = join(DIRECTORY, "refused.hcl");
+    const requests = ["a", "b"].map(
+      (name) => `request "${name}" { operation = "update" path = "sys/policies/acl/${name}" data = { policy = "" } }`,
+    );
+    writeFileSync(other, `initialize "one" {\n${requests.join("\n")}\n}\n`);
+    const refuse: Send = async (sent) =>
+      sent.path.startsWith("/v1/sys/policies/")
+        ? { status: 403, retryAfter: null, text: JSON.stringify({ errors: ["permission denied"] }) }
+        : send(sent);
+    const message = "one.a (line 2): permission denied\none.b (line 3): permission denied";
+    expect(await apply(other, new GroveClient("http://127.0.0.1:1", "s.own", { send: refuse }))).toMatchObject({
+      error: { message },
+    });
   });
 });

@@ -20,7 +20,13 @@ const refusal = (status: number, retryAfter: string, message: string) => ({
   retryAfter,
   text: JSON.stringify({ errors: [message] }),
 });
-const DONE = { status: 200, retryAfter: null, text: "{}" };
+interface Reply {
+  readonly status: number;
+  readonly retryAfter: string | null;
+  readonly text: string;
+}
+
+const DONE: Reply = { status: 200, retryAfter: null, text: "{}" };
 
 describe("a call that is to be repeated", () => {
   it("says why it waits, when that is long", async () => {
@@ -41,5 +47,38 @@ describe("a call that is to be repeated", () => {
       error: { status: 503, message: "a database of the service is damaged" },
     });
     expect([waits, sent]).toEqual([[], 1]);
+  });
+});
+
+describe("a call without an answer", () => {
+  /** Calls a server once for each of `answers`; null: nothing listens. Returns how often requests were sent. */
+  async function tries(...answers: readonly (Reply | null)[]): Promise<number[]> {
+    let sent = 0;
+    let next: Reply | null = null;
+    const client = new GroveClient("http://127.0.0.1:8200", "s.token", {
+      repeats: true,
+      wait: async () => {},
+      say: () => {},
+      send: async () => {
+        sent++;
+        if (next === null) throw new TypeError("fetch failed", { cause: Object.assign(new Error(), { code: CODE }) });
+        return next;
+      },
+    });
+    const counts: number[] = [];
+    for (const answer of answers) {
+      next = answer;
+      sent = 0;
+      await client.call("GET", "sys/tokens");
+      counts.push(sent);
+    }
+    return counts;
+  }
+  const CODE = "ECONNREFUSED";
+  const BUSY = refusal(502, "", "bad gateway");
+
+  it("is given up soon where nothing listens, and later where a server was or a proxy is", async () => {
+    expect(await tries(null, BUSY)).toEqual([2, 5]);
+    expect(await tries(DONE, null)).toEqual([1, 5]);
   });
 });
