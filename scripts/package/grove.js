@@ -37,7 +37,7 @@ Of a server that runs (grove help COMMAND):
   version      shows the release
 
 Each has --help and --version. Secrets in ${SECRETS} of this folder are in the
-environment of serve, upgrade, backup and generate-root, and are uploaded by deploy.
+environment of serve, upgrade, backup and generate-root; deploy uploads them.
 
 Example:
   grove tokens --policy root
