@@ -167,7 +167,7 @@ export class ClientConnection {
   }
 
   /**
-   * Sends a complete request to the service. Undefined after a refusal. When the client goes away or gets a 504 meanwhile,
+   * Sends a complete request to the service. Undefined after a refusal. When the client goes away or the answer is late,
    * the service still carries the request out, and its audit log is complete.
    */
   async #ask(head: RequestHead, body: Buffer, client: Client): Promise<UpstreamAnswer | undefined> {
@@ -176,9 +176,7 @@ export class ClientConnection {
     const hasUnread = answerBudget.holdsFor(networks);
     if (hasUnread && !(await this.#awaitReading(networks))) return void this.#refuse(BUSY, head, true);
     this.#waitsSince = undefined;
-    this.#deadline.arm(limits.answerMs, () => {
-      this.#refuse({ status: 504, message: "the service did not answer in time" }, head);
-    });
+    this.#deadline.arm(limits.answerMs, () => this.#refuse(upstream.late, head));
     const request = {
       head: renderRequestHead(head, upstream.host, client, body.length),
       body,

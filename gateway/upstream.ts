@@ -54,6 +54,10 @@ export interface UpstreamSettings {
 const UNREACHABLE: Refusal = { status: 502, message: "the service is not reachable" };
 const RESTARTED: Refusal = { status: 503, message: "the service ended and starts again", retryAfterSeconds: 2 };
 
+const LATE_ANSWER: Refusal = { status: 504, message: "the service did not answer in time" };
+/** In a cluster another node may have held the answer up, which is replaced meanwhile. */
+const SILENT_PEER: Refusal = { ...LATE_ANSWER, status: 503, retryAfterSeconds: 1 };
+
 /** The service behind the gateway, with a pool of connections. */
 export class Upstream {
   /** The Host header of requests to the service. */
@@ -80,6 +84,11 @@ export class Upstream {
     this.#placesOfReaders = new FairQueue(new Shares(limits.maxReaderConnections, 100));
     this.#requests = new Shares(limits.maxRequests, limits.clientSharePercent);
     this.host = upstream.kind === "socket" ? "localhost" : upstream.url.host;
+  }
+
+  /** The refusal of a request whose answer takes too long. */
+  get late(): Refusal {
+    return this.#settings.isRestarted ? SILENT_PEER : LATE_ANSWER;
   }
 
   /** Number of requests in flight and waiting. */

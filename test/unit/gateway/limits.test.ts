@@ -306,6 +306,15 @@ describe("limits of time", () => {
     await client.end();
   });
 
+  it("answers 503 instead, with Retry-After, at a node whose service waits for another one", async () => {
+    const { url } = await startService(() => {});
+    const client = await RawClient.connect((await startTestGateway(url, { answerMs: 50, isRestarted: true })).port);
+    await client.send(request("GET /v1/a"));
+    const answer = await client.answer();
+    expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "1"]);
+    await client.end();
+  });
+
   it("cuts an answer that the service does not continue with", async () => {
     const { url } = await startService((_, response) => {
       response.writeHead(200, { "Content-Length": 10 });
