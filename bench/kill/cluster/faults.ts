@@ -14,6 +14,8 @@ export type Fault = (scene: Scene) => Promise<void>;
 /** Longer than a lease. */
 const PAST_LEASE_MS = LEASE_MS * 1.5;
 const SHORT_MS = LEASE_MS / 4;
+/** Longer than a call waits for an object that is silent: ten seconds (`src/base/object-stub.ts`). */
+const PAST_CALLS_MS = 15_000;
 const SLOW_MS = 150;
 /** workerd leaves the cluster when its clock differs from the bucket's by roughly a tenth of this. */
 const MOVED_MS = LEASE_MS / 4;
@@ -35,6 +37,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
     await pause(LEASE_MS);
   },
   "node asleep past its lease": ({ victim }) => victim.process.sleep(PAST_LEASE_MS),
+  "node asleep longer than a call waits": ({ victim }) => victim.process.sleep(PAST_CALLS_MS),
   "node asleep for a moment": ({ victim }) => victim.process.sleep(SHORT_MS),
   "node cut from the bucket": ({ victim, bucket }) =>
     during(bucket, (client) => (client === victim.name ? "cut" : undefined), PAST_LEASE_MS),
@@ -42,6 +45,12 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
     victim.path.cut(true);
     await pause(PAST_LEASE_MS);
     victim.path.cut(false);
+  },
+  "node silent to its peers and the bucket": async ({ victim, bucket }) => {
+    victim.path.silence(true);
+    const delayMs = PAST_CALLS_MS;
+    await during(bucket, (client) => (client === victim.name ? { delayMs } : undefined), PAST_CALLS_MS);
+    victim.path.silence(false);
   },
   "node cut from both": async ({ victim, bucket }) => {
     victim.path.cut(true);

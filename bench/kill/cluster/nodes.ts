@@ -24,6 +24,7 @@ export class PeerPath {
   readonly #server: Server;
   readonly #open = new Set<Socket>();
   #isCut = false;
+  #isSilent = false;
 
   private constructor(server: Server, port: number) {
     this.#server = server;
@@ -45,6 +46,18 @@ export class PeerPath {
     if (isCut) for (const socket of this.#open) socket.destroy();
   }
 
+  /**
+   * Drops what the connections carry, without closing them, as when a machine loses its power or its network. New connections
+   * get no answer. The end closes all of them, as a machine that comes back does.
+   */
+  silence(isSilent: boolean): void {
+    this.#isSilent = isSilent;
+    for (const socket of this.#open) {
+      if (isSilent) socket.unpipe().pause();
+      else socket.destroy();
+    }
+  }
+
   close(): void {
     this.cut(true);
     this.#server.close();
@@ -55,19 +68,27 @@ export class PeerPath {
       socket.destroy();
       return;
     }
+    if (this.#isSilent) {
+      this.#keep(socket, () => {});
+      return;
+    }
     const onward = connect({ port: target, host: "127.0.0.1", noDelay: true });
     for (const [one, other] of [
       [socket, onward],
       [onward, socket],
     ] as const) {
-      this.#open.add(one);
-      one.on("error", () => other.destroy());
-      one.on("close", () => {
-        this.#open.delete(one);
-        other.destroy();
-      });
+      this.#keep(one, () => other.destroy());
       one.pipe(other);
     }
+  }
+
+  #keep(socket: Socket, onEnd: () => void): void {
+    this.#open.add(socket);
+    socket.on("error", onEnd);
+    socket.on("close", () => {
+      this.#open.delete(socket);
+      onEnd();
+    });
   }
 }
 
