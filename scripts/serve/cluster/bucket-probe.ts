@@ -16,9 +16,9 @@ export async function probeBucket(
   bucket: Pick<ClusterBucket, "get" | "put" | "delete" | "lists" | "clockOffsetMs">,
 ): Promise<Result<void, BucketProblem>> {
   const key = `probe-${randomBytes(12).toString("hex")}`;
-  const result = await runTests(bucket, key);
-  await bucket.delete(key);
-  return result;
+  const tested = await runTests(bucket, key);
+  const deleted = await bucket.delete(key);
+  return tested.ok && !deleted.ok ? failed("delete", deleted.error) : tested;
 }
 
 async function runTests(
@@ -60,6 +60,7 @@ async function runTests(
 }
 
 function failed(test: string, problem: BucketProblem | string): Result<never, BucketProblem> {
+  if (typeof problem !== "string" && problem.isLocal) return err(problem);
   const { message, passes } = typeof problem === "string" ? { message: problem, passes: false } : problem;
   return err({ message: `the bucket fails the test "${test}": ${message}`, passes });
 }

@@ -24,6 +24,8 @@ export interface BucketProblem {
   readonly message: string;
   /** True when the same request can succeed later: the bucket is out of reach or overloaded. */
   readonly passes: boolean;
+  /** True when no request was sent: the fault is in the settings of this node. */
+  readonly isLocal?: true;
 }
 
 interface Answer {
@@ -42,6 +44,11 @@ export class ClusterBucket {
   constructor(settings: ClusterSettings, environment: NodeJS.ProcessEnv) {
     this.#settings = settings;
     this.#environment = environment;
+  }
+
+  /** The address of an object or directory, for operators. */
+  nameOf(key: string): string {
+    return `s3://${this.#settings.bucket}${this.#path(key)}`;
   }
 
   /** Reads an object; null when there is none. */
@@ -102,7 +109,7 @@ export class ClusterBucket {
   ): Promise<Result<Answer, BucketProblem>> {
     const { endpoint, region, bucket } = this.#settings;
     const credentials = readCredentials(this.#environment);
-    if (!credentials.ok) return err({ message: credentials.error, passes: false });
+    if (!credentials.ok) return err({ message: credentials.error, passes: false, isLocal: true });
     const signer = new AwsV4Signer({
       ...credentials.value,
       method,
@@ -156,12 +163,15 @@ function readCredentials(environment: NodeJS.ProcessEnv) {
   if (file) {
     try {
       named = parseEnv(readFileSync(file, "utf8"));
-    } catch {
-      return err("AWS_CREDENTIALS_FILE cannot be read");
+    } catch (error) {
+      const code = error instanceof Error && "code" in error ? ` (${error.code})` : "";
+      return err(`AWS_CREDENTIALS_FILE cannot be read: ${file}${code}`);
     }
   }
   const { AWS_ACCESS_KEY_ID: id, AWS_SECRET_ACCESS_KEY: secret, AWS_SESSION_TOKEN: session } = named;
-  if (!id || !secret) return err("there are no credentials for the bucket");
+  if (!id || !secret) {
+    return err(`AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are not in ${file ? file : "the environment"}`);
+  }
   for (const [name, value = ""] of Object.entries({ AWS_ACCESS_KEY_ID: id, AWS_SESSION_TOKEN: session })) {
     if (!isSendable(value)) return err(`${name} has characters that no credential has (a line break?)`);
   }

@@ -10,7 +10,6 @@ export const INSTALLATION_KEY = "installation";
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const CONTEXT = "grove cluster installation 1";
-const RECORD_IS_GONE = `the bucket has objects, and ${INSTALLATION_KEY}, which names their installation, is gone: bring back its newest version`;
 /** Most writes: one that loses against another node is tried again on top of that node's record. */
 const MAX_TRIES = 5;
 
@@ -48,7 +47,7 @@ interface Opened {
  * seal key can't read it, and without the key no record can be made. The error names the mismatch.
  */
 export async function joinInstallation(
-  bucket: Pick<ClusterBucket, "get" | "put" | "hasEngineData">,
+  bucket: Pick<ClusterBucket, "get" | "put" | "hasEngineData" | "nameOf">,
   secrets: NodeSecrets,
 ): Promise<Result<string, BucketProblem>> {
   const sealKey = parseSealKey(secrets.sealKey);
@@ -64,7 +63,7 @@ export async function joinInstallation(
       if (!orphaned.ok) return orphaned;
       // Another node may have made the record since it was read.
       if (orphaned.value && tries === 0) continue;
-      if (orphaned.value) return refused(RECORD_IS_GONE);
+      if (orphaned.value) return refused(goneRecord(bucket));
     }
     const joined = opened.value ? joinedBy(opened.value, secrets) : ok(newInstallation(secrets));
     if (!joined.ok) return refused(joined.error);
@@ -75,6 +74,11 @@ export async function joinInstallation(
     if (written.value !== null) return ok(joined.value.id);
   }
   return err({ message: "other nodes write the record of the installation all the time", passes: true });
+}
+
+function goneRecord(bucket: Pick<ClusterBucket, "nameOf">): string {
+  const record = bucket.nameOf(INSTALLATION_KEY);
+  return `the bucket has objects of an installation, and ${record}, which names it, is gone: bring back its newest version (or choose another --cluster s3://BUCKET/PREFIX for a new installation)`;
 }
 
 function refused(message: string): Result<never, BucketProblem> {
@@ -117,7 +121,9 @@ function sealRecord(installation: ClusterIdentity, sealKey: SealKey): string {
 function openRecord(text: string, current: SealKey, { previousSealKey }: NodeSecrets): Result<Opened, string> {
   const [, versionText, sealed] = RECORD.exec(text) ?? [];
   if (versionText === undefined || sealed === undefined)
-    return err(`${INSTALLATION_KEY} in the bucket can't be read: another release wrote it, or it is damaged`);
+    return err(
+      `the object ${INSTALLATION_KEY} in the bucket can't be read: another release wrote it, or it is damaged`,
+    );
   const version = Number(versionText);
   const previous = previousSealKey ? parseSealKey(previousSealKey) : err("");
   const byPrevious = version !== current.version && previous.ok && previous.value.version === version;

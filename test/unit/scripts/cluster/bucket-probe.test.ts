@@ -42,6 +42,23 @@ describe("the probe of a bucket", () => {
     expect(await probeBucket(bucket)).toMatchObject({ ok: false, error: { passes } });
   });
 
+  it("names the test delete, which workerd needs, when the keys may not delete", async () => {
+    const { emulator, bucket } = await startBucket();
+    emulator.fault = ({ method }) => (method === "DELETE" ? { status: 403 } : undefined);
+    expect(await probeBucket(bucket)).toEqual({
+      ok: false,
+      error: { message: expect.stringContaining('fails the test "delete": the bucket answered 403'), passes: false },
+    });
+  });
+
+  it("names the file of credentials that is missing, and does not blame the bucket", async () => {
+    const { settings, environment } = await startBucket();
+    const file = "/nowhere/credentials.env";
+    const message = `AWS_CREDENTIALS_FILE cannot be read: ${file} (ENOENT)`;
+    const probed = await probeBucket(clientOf(settings, { ...environment, AWS_CREDENTIALS_FILE: file }));
+    expect(probed).toMatchObject({ ok: false, error: { message, passes: false } });
+  });
+
   it("says what the store said, and no secret", async () => {
     const { emulator, settings, environment } = await startBucket();
     const elsewhere = clientOf({ ...settings, bucket: "another" }, environment);

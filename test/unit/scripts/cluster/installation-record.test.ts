@@ -113,7 +113,9 @@ describe("the installation in a bucket", () => {
     if (!record) throw new Error("there is no record");
     emulator.objects.set(`${PLACE.prefix}/workerd/v1/nodes/a.json`, record);
     emulator.objects.delete(RECORD);
-    expect(await joinInstallation(bucket, secrets)).toEqual(refused("is gone"));
+    expect(await joinInstallation(bucket, secrets)).toEqual(
+      refused("s3://grove/test/one/grove/installation, which names it, is gone"),
+    );
   });
 
   it("is not made while the bucket does not answer", async () => {
