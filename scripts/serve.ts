@@ -197,9 +197,7 @@ async function start(command: ServeCommand, commit: string, asked: Promise<void>
     return fail(`the address of --metrics can't be used: ${metrics.error}`);
   }
   if (metrics) say(`metrics of the gateway on port ${metrics.value.port}`);
-  // A missing seal key was reported before the slow part of the start.
-  const refusal =
-    process.env.GROVE_SEAL_KEY === undefined ? undefined : await refusalOfAll({ kind: "socket", path: socket });
+  const refusal = await refusalOfAll({ kind: "socket", path: socket });
   if (refusal !== undefined) say(helpAsCalled(refusal));
   const alone = started.value.kind === "alone" ? serveAlone(started.value.worker, data) : undefined;
   const cron: UpstreamAddress = { kind: "socket", path: data.file(CRON_SOCKET) };

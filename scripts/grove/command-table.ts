@@ -34,6 +34,8 @@ interface CommandEntry {
   readonly answer?: string;
   /** A call, which a test parses. */
   readonly example: string;
+  /** It does not use VAULT_TOKEN. */
+  readonly needsNoToken?: true;
   /** Exit codes, if they differ from the usual ones. */
   readonly codes?: string;
   /** Its further words, as in the help. */
@@ -88,6 +90,8 @@ const SHELLS = ["bash", "zsh", "fish"] as const;
 export const COMMANDS = {
   tokens: {
     example: "tokens --policy root --sort end",
+    codes:
+      "0 done, also without a match, 1 a name in the filter is not known, refused or failed, 2 the command line or VAULT_ADDR is wrong",
     brief: "lists or counts tokens",
     about: "lists tokens in a table; with --json every field of each",
     filters: true,
@@ -106,6 +110,7 @@ export const COMMANDS = {
   },
   tree: {
     example: "tree",
+    codes: "0 done, 1 there is no such token, refused or failed, 2 the command line or VAULT_ADDR is wrong",
     brief: "shows all trees of tokens, or the tree of one token",
     word: "[ACCESSOR]",
     about: "shows the largest trees of tokens by mount, or one token with its ancestors and descendants",
@@ -248,6 +253,8 @@ export const COMMANDS = {
   },
   restore: {
     example: "restore --from /backup --issued-before now",
+    codes:
+      "0 restored, or --preview was answered, 1 the backup is damaged, refused or failed, 2 the command line or VAULT_ADDR is wrong",
     brief: "restores a backup into a new server",
     about:
       "restores a backup (npm run backup -- --address) into a server that was never initialized and has the same seal key",
@@ -269,6 +276,8 @@ export const COMMANDS = {
   },
   init: {
     example: "init start.hcl",
+    codes:
+      "0 initialized, or it was before, 1 the file is wrong, refused or failed, 2 the command line or VAULT_ADDR is wrong",
     brief: "initializes a new server from a file",
     word: "FILE",
     about:
@@ -290,9 +299,10 @@ export const COMMANDS = {
   },
   "generate-root": {
     example: "generate-root",
+    needsNoToken: true,
     brief: "makes a new root token from the secrets of the server",
     about:
-      "makes a root token and prints it. It needs the secrets of the deployment in the environment, GROVE_INIT_TOKEN and GROVE_SEAL_KEY, and no VAULT_TOKEN. Every call is in the log",
+      "makes a root token and prints it. It needs the secrets of the deployment in the environment, GROVE_INIT_TOKEN and GROVE_SEAL_KEY. Every call is in the log",
     options: {
       cancel: flag("instead cancels an attempt that has begun and is not complete"),
     },

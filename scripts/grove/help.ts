@@ -41,7 +41,7 @@ export function helpFor(argv: readonly string[], { columns, named = helpAsCalled
       row("--", "ends the options: before a word that begins with a dash", 1),
     ].join("\n"),
     ...(name !== null && hasTime(name) ? [wrapped("", TIMES, 0, width)] : []),
-    wrapped("", ENVIRONMENT, 0, width),
+    wrapped("", environmentOf(name), 0, width),
     wrapped("", exitCodesOf(name), 0, width),
     named(name === null ? BEGINNINGS : `Example:\n  ${exampleOf(name)}`),
   ];
@@ -58,8 +58,15 @@ function listOfCommands(): string {
 
 const TIMES =
   "T is a time: 2026-11-22T01:30:00Z (RFC 3339), 2026-11-22 (00:00 UTC), seconds since 1970, or a duration such as 24h, 30m or 7d, by this machine's clock: before now, or after now for --ends-after and --ends-before.";
-const ENVIRONMENT =
-  "VAULT_ADDR is the address of the server (default http://127.0.0.1:8200), VAULT_TOKEN the token; a refusal names the right that it lacks. NO_COLOR turns colours off.";
+const ADDRESS = "VAULT_ADDR is the address of the server (default http://127.0.0.1:8200)";
+
+function environmentOf(name: CommandName | null): string {
+  const isTokenUsed = name === null || commandEntry(name).needsNoToken !== true;
+  const token = isTokenUsed
+    ? ", VAULT_TOKEN the token; a refusal names the right that it lacks"
+    : "; VAULT_TOKEN is not used";
+  return `${ADDRESS}${token}. NO_COLOR turns colours off.`;
+}
 
 /** Where to begin, in the help of all commands. */
 const BEGINNINGS = `Examples:
@@ -68,10 +75,12 @@ const BEGINNINGS = `Examples:
 
 const exampleOf = (name: CommandName): string => `npm run -s grove -- ${commandEntry(name).example}`;
 
-/** The exit codes of a command, or the usual ones for the help of all commands. */
+/** The exit codes of a command, or what is common to those of all. */
 function exitCodesOf(name: CommandName | null): string {
-  const { codes } = name === null ? {} : commandEntry(name);
-  return `Exit codes: ${codes ?? "0 done, 1 refused, failed or something found, 2 the command line or VAULT_ADDR is wrong"}.`;
+  const one = name === null ? "refused, failed or something found" : "refused or failed";
+  const { codes = `0 done, 1 ${one}, 2 the command line or VAULT_ADDR is wrong` } =
+    name === null ? {} : commandEntry(name);
+  return `Exit codes: ${codes}.`;
 }
 
 const hasTime = (name: CommandName): boolean => Object.values(optionsOf(name)).some((option) => option.time);

@@ -4,6 +4,7 @@ import { misreadSettings } from "../../src/base/number-settings.ts";
 import { err, ok, type Result } from "../../src/base/result.ts";
 import { sealKeysOf } from "../backup/missing-seal-key.ts";
 import { Child, followErrors } from "../local/child.ts";
+import { helpAsCalled } from "../local/command-line.ts";
 import type { DataDirectory } from "../local/data-directory.ts";
 import { hasStoredTokens, INSTALLATION_ID } from "../local/stored-tokens.ts";
 import { settingsFromEnvironment, usesMetadataServices } from "../local/worker-definition.ts";
@@ -53,7 +54,11 @@ export async function prepareWorker(preparation: Preparation): Promise<Result<Pr
   if (Buffer.byteLength(socket) > MAX_SOCKET_PATH_BYTES) {
     return err(`the path of the data directory is too long for the socket in it; choose a shorter --data DIR`);
   }
-  // With an invalid key every request would be answered 503.
+  // Without a valid key every request would be answered 503.
+  if (!process.env.GROVE_SEAL_KEY) {
+    const needed = data.has(INSTALLATION_ID) ? "set the key of these data" : "new data need a new key";
+    return err(helpAsCalled(`GROVE_SEAL_KEY is not set: ${needed} (docs/self-hosting.md)`));
+  }
   const sealKeys = sealKeysOf(process.env);
   if (!sealKeys.ok) return sealKeys;
   const trustedCas = readTrustedCas(command.trustCa);
@@ -78,9 +83,6 @@ export async function prepareWorker(preparation: Preparation): Promise<Result<Pr
     ...(node === undefined ? SELF_HOSTED : CLUSTER_NODE),
     STORED_TOKENS: String(storedTokens.value),
   };
-  if (!("GROVE_SEAL_KEY" in settings)) {
-    say("GROVE_SEAL_KEY is not set: every request will be answered 503 (docs/self-hosting.md)");
-  }
   for (const line of misreadSettings(settings)) say(line);
   const worker = workerModel(definition.value, Object.keys(settings));
   if (!worker.ok) return worker;

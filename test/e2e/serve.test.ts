@@ -197,13 +197,6 @@ describe("npm run serve", () => {
     expect(await program.exited).toBe(2);
     expect(program.output()).toContain(named);
   });
-
-  it("answers 503 without a seal key", async () => {
-    const sealed = await startServe({ env: { GROVE_SEAL_KEY: "" } });
-    const health = await call(sealed, "GET", "/v1/auth/token/lookup-self", { token: "any" });
-    expect(health.status).toBe(503);
-    expect(await sealed.stop()).toBe(0);
-  });
 });
 
 describe("npm run serve, started again", () => {

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -18,12 +18,31 @@ const DEFINITION = {
   services: [{ binding: "LOOKUP", service: "grove", entrypoint: "TokenLookup" }],
 };
 
-it.each(["GROVE_SEAL_KEY", "GROVE_SEAL_KEY_PREVIOUS"])("serve ends when %s is no key", (name) => {
+/** Starts a server that ends at once, with these settings. `makeData` prepares its directory. */
+function serve(settings: NodeJS.ProcessEnv, makeData = (_: string): void => {}) {
   const data = mkdtempSync(join(tmpdir(), "grove-serve-"));
   onTestFinished(() => rmSync(data, { recursive: true }));
+  makeData(data);
   const words = [join(import.meta.dirname, "../../../scripts/serve.ts"), "--data", data, "--listen", "127.0.0.1:0"];
-  const env = { ...process.env, [name]: "1:bm8ga2V5" };
-  const { status, stderr } = spawnSync(process.execPath, words, { encoding: "utf8", env, timeout: 20_000 });
+  const env = { ...process.env, ...settings };
+  return spawnSync(process.execPath, words, { encoding: "utf8", env, timeout: 20_000 });
+}
+
+it("serve ends without a seal key, and says which one it needs", () => {
+  for (const settings of [{ GROVE_SEAL_KEY: undefined }, { GROVE_SEAL_KEY: "" }]) {
+    const { status, stderr } = serve(settings);
+    expect([status, stderr]).toEqual([
+      1,
+      expect.stringContaining("GROVE_SEAL_KEY is not set: new data need a new key"),
+    ]);
+  }
+  const ofData = serve({ GROVE_SEAL_KEY: "" }, (data) => writeFileSync(join(data, "installation-id"), "0a"));
+  expect([ofData.status, ofData.stderr]).toEqual([1, expect.stringContaining("set the key of these data")]);
+});
+
+it.each(["GROVE_SEAL_KEY", "GROVE_SEAL_KEY_PREVIOUS"])("serve ends when %s is no key", (name) => {
+  const key = `1:${Buffer.alloc(32).toString("base64")}`;
+  const { status, stderr } = serve({ GROVE_SEAL_KEY: key, [name]: "1:bm8ga2V5" });
   expect(status).toBe(1);
   expect(stderr).toContain(`serve: ${name} must be <version>:<base64 of 32 bytes>`);
   expect(stderr).not.toContain("bm8ga2V5");

@@ -168,13 +168,13 @@ describe("grove audit", () => {
     const events = [about([other, ID]), about([other])];
     answers = [{ events, next: "" }, { key_info: { [ID]: { name: "alice" }, x: { name: "bob" } } }];
     await grove("audit --since 24h");
-    expect(asked.slice(1).map(({ path }) => path)).toEqual([
-      `/v1/identity/entity/id?list=true&limit=1000&after=${ID.slice(0, -1)}`,
+    expect(asked.slice(1)).toEqual([
+      { method: "POST", path: "/v1/identity/lookup/entities", body: { ids: [other, ID] } },
     ]);
     expect(out[1]).toContain(`entity ${other} alice ${ID}`);
     expect(out[2]).toContain(`entity ${other} `);
     [asked, out] = [[], []];
-    missing = [`/v1/identity/entity/id?list=true&limit=1000&after=${ID.slice(0, -1)}`];
+    missing = ["/v1/identity/lookup/entities"];
     answers = [{ events, next: "" }];
     await grove("audit --since 24h");
     expect(out[1]).toContain(`entity ${other} ${ID}`);

@@ -205,11 +205,16 @@ describe("grove tokens", () => {
 
   it("names entities, and says when there are more groups than an answer has", async () => {
     const id = "81b1cdd7-5b51-8679-af75-423ed9a751ea";
-    replies["POST /v1/sys/capabilities-self"] = data({ "identity/entity/id": ["list"] });
-    replies["GET /v1/identity/entity/id"] = data({ key_info: { [id]: { name: "alice" } } });
-    replies["GET /v1/sys/tokens/summary"] = data({ groups: [{ key: id, count: 12 }], total: 15, other: 3 });
+    replies["POST /v1/sys/capabilities-self"] = data({ "identity/lookup/entities": ["update"] });
+    const bob = id.replace("8", "9");
+    const generated = { name: "entity_91b1cdd75b518679af75.root", aliases: [{ name: "bob", metadata: null }] };
+    const info = { [id]: { name: "alice", aliases: [] }, [bob]: generated };
+    replies["POST /v1/identity/lookup/entities"] = data({ key_info: info });
+    replies["GET /v1/sys/tokens/summary"] = data({
+      ...{ groups: [id, bob].map((key) => ({ key, count: 6 })), total: 15, other: 3 },
+    });
     expect(await grove("tokens --count-by entity")).toBe(0);
-    expect(out.slice(1)).toEqual([`12      alice (${id})`, "3       (none)"]);
+    expect(out.slice(1)).toEqual([`6       alice (${id})`, `6       bob (${bob})`, "3       (none)"]);
     const groups = Array.from({ length: 1000 }, (_, at) => ({ key: `role-${at}`, count: 1 }));
     replies["GET /v1/sys/tokens/summary"] = data({ groups, total: 1003, other: 3 });
     expect(await grove("tokens --count-by role")).toBe(0);

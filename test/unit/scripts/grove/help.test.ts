@@ -52,11 +52,19 @@ describe("the help of grove", () => {
     }
   });
 
+  it("names the token, unless the command does not use it", () => {
+    expect(help(["help", "tokens"])).toContain("VAULT_TOKEN the token");
+    expect(help(["help", "generate-root"]).match(/VAULT_TOKEN.*/g)).toEqual([
+      expect.stringMatching(/^VAULT_TOKEN is not/),
+    ]);
+  });
+
   it("ends with an example, which is a command line, and says what its exit codes are", () => {
     for (const name of COMMAND_NAMES) {
       const { example, codes = "0 done, 1 refused" } = commandEntry(name);
       expect(help(["help", name])).toContain(`\n\nExample:\n  npm run -s grove -- ${example}\n`);
       expect(help(["help", name]).replaceAll("\n", " ")).toContain(`Exit codes: ${codes}`);
+      expect(help(["help", name])).not.toContain("something found");
       const [words = ""] = example.split(/ [<>]/);
       const read = parseGroveArguments(words.split(" "));
       expect(read.ok || typeof read.error !== "string" ? null : read.error, example).toBeNull();
