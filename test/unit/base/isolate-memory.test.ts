@@ -103,7 +103,7 @@ const COPIES: readonly (readonly [module: string, constant: string, bytes: numbe
   ["audit/writer/backlog.ts", "MAX_WAITING_BYTES", 1],
   ["audit/writer/use-counts.ts", "MAX_COUNTERS", 400],
   // Those of an hour, and of hours that are over.
-  ["audit/writer/refusal-bound.ts", "MAX_NETWORKS", 2 * 100],
+  ["audit/writer/refusal-bound.ts", "MAX_SOURCES", 2 * 100],
 ];
 
 const SOURCES = join(import.meta.dirname, "../../../src");
@@ -125,6 +125,7 @@ function constant(name: string, module: string): number {
 
 /** A product of numbers, powers and constants. */
 function numberOf(text: string, module: string): number {
+  if (text === "") throw new Error(`${module} has no such constant`);
   const power = /^(\d+) \*\* (\d+)$/.exec(text.trim());
   if (power) return Number(power[1]) ** Number(power[2]);
   return text
