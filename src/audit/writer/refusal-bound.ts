@@ -5,7 +5,7 @@ import { hourOf } from "./use-counts.ts";
 export const MAX_IN_FULL = 100;
 export const MAX_ALL_IN_FULL = 5_000;
 /** Maximum number of networks or tokens that are counted apart in an hour. Others are counted together, under "". */
-export const MAX_SOURCES = 2048;
+export const MAX_SOURCES = 1024;
 
 /** Whose refusals are counted: those of a network without a caller, or those of a token that is alive. */
 type RefusalSource = "network" | "token";

@@ -102,8 +102,8 @@ const COPIES: readonly (readonly [module: string, constant: string, bytes: numbe
   ["system/custom-id-list.ts", "MAX_LISTED_IDS", 4],
   ["audit/writer/backlog.ts", "MAX_WAITING_BYTES", 1],
   ["audit/writer/use-counts.ts", "MAX_COUNTERS", 400],
-  // Those of an hour, and of hours that are over.
-  ["audit/writer/refusal-bound.ts", "MAX_SOURCES", 2 * 100],
+  // Networks and tokens: those of an hour, and of hours that are over.
+  ["audit/writer/refusal-bound.ts", "MAX_SOURCES", 4 * 100],
 ];
 
 const SOURCES = join(import.meta.dirname, "../../../src");
