@@ -93,9 +93,14 @@ bao login -method=oidc -path=${place.mount}
       iss: withoutSlash(issuer),
       aud: client,
       sub: "a person",
+      // An ID token without it is refused.
+      iat: ISSUED_EARLY,
       ...(group !== "" && { groups: [group] }),
     }),
 };
+
+/** The time of issue of the example: in the past for every server (s). */
+const ISSUED_EARLY = Date.UTC(2026, 0) / 1000;
 
 /** How to make the client at Keycloak, or what it needs at another provider. */
 function clientAtProvider(issuer: string, client: string, place: Parameters<Preset["role"]>[1]): string {
