@@ -3,6 +3,8 @@ import type { Entity } from "../../client/answers.d.ts";
 import { entityName } from "../entity-names.ts";
 import { pathOf } from "../href.ts";
 import { needsOf } from "../needed-capabilities.ts";
+import { orphansOfEntity } from "../receipts/orphans-made.ts";
+import { ENDED_LATER, OrphansNotice } from "../receipts/orphans-notice.tsx";
 import { ConfirmButton } from "../records/confirm.tsx";
 import { done, type Problem } from "../result.ts";
 import { useSession } from "../session.ts";
@@ -69,6 +71,7 @@ export function EndTokens({ entity: record, onEnded }: EndTokensProps) {
       }}
     >
       <Numbers id={id} onCounted={setCounted} />
+      <OrphansNotice of={id} ask={() => orphansOfEntity(api, id)} action={ENDED_LATER} />
       <p>
         All tokens that it got until now are refused, with everything below them.{" "}
         {disabled ? "It is disabled: it can't log in again." : "It can log in again, unless it is disabled."}

@@ -6,7 +6,10 @@ import { readEvents } from "../audit/read-events.ts";
 import { counted } from "../format.ts";
 import { href, pathOf } from "../href.ts";
 import { CheckAgain } from "../receipts/check-again.tsx";
+import { EndOrphans } from "../receipts/end-orphans.tsx";
 import { ExportButton } from "../receipts/export-button.tsx";
+import { orphansOfEntity } from "../receipts/orphans-made.ts";
+import { OrphansNotice } from "../receipts/orphans-notice.tsx";
 import { checkAccessors, verifyRequest } from "../receipts/read-receipt.ts";
 import { useAllPages } from "../receipts/use-all-pages.ts";
 import { wholeEnded } from "../receipts/whole-receipt.ts";
@@ -93,6 +96,15 @@ export function EndedTokens({ entity: { id, disabled }, end }: EndedTokensProps)
           </div>
         )}
         {own && <Receipt key={own.request_id} own={own} end={end} />}
+        {own && (
+          <div class="body">
+            <OrphansNotice
+              of={id}
+              ask={() => orphansOfEntity(session.api, id)}
+              action={(accessors) => <EndOrphans accessors={accessors} />}
+            />
+          </div>
+        )}
       </Card>
     </div>
   );

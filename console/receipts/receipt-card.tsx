@@ -11,8 +11,11 @@ import { WaysBackNotice } from "../tokens/ways-back-notice.tsx";
 import { Card, downloadJson, Facts, ProblemNotice, Time } from "../ui/index.ts";
 import { useEntityNames } from "../use-names.ts";
 import { CheckAgain, MOST_BY_ITSELF } from "./check-again.tsx";
+import { EndOrphans } from "./end-orphans.tsx";
 import { ExportButton } from "./export-button.tsx";
 import type { LeaseCheck } from "./lease-headline.ts";
+import { MOST_MAKERS, orphansOfTokens } from "./orphans-made.ts";
+import { OrphansNotice } from "./orphans-notice.tsx";
 import { readReceipt, verifyEnded } from "./read-receipt.ts";
 import { useAllPages } from "./use-all-pages.ts";
 import { wholeReceipt } from "./whole-receipt.ts";
@@ -33,6 +36,10 @@ export function ReceiptCard({ receipt, preview, onCheck }: ReceiptCardProps) {
     (progress) => wholeReceipt((after) => readReceipt(api, job, after), progress),
     (whole) => downloadJson(`receipt-${job}.json`, whole),
   );
+  const orphans = async () => {
+    const named = await readReceipt(api, job, "", MOST_MAKERS);
+    return named.ok ? orphansOfTokens(api, named.value.accessors) : named;
+  };
   const owners = useEntityNames([...(preview ? entitiesIn(preview) : []), ...entitiesOf([receipt.filter])]);
   const rows = {
     "Asked by": <AskedBy by={by} />,
@@ -67,7 +74,14 @@ export function ReceiptCard({ receipt, preview, onCheck }: ReceiptCardProps) {
         />
       )}
       <Facts body rows={rows} />
-      <div class="body">
+      <div class="body stack tight">
+        {numbers.total > 0 && (
+          <OrphansNotice
+            of={`${job} ${receipt.complete === true}`}
+            ask={numbers.total <= MOST_MAKERS ? orphans : null}
+            action={(accessors) => <EndOrphans accessors={accessors} />}
+          />
+        )}
         <WaysBackNotice filter={receipt.filter} preview={preview} />
       </div>
     </Card>

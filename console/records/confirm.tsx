@@ -7,7 +7,7 @@ import { AllowedButton, Dialog, Field, SendProblem, TextInput, useTried, Working
 import type { Action } from "./part.ts";
 import { typedMistake } from "./typed-confirmation.ts";
 
-interface ConfirmProps {
+interface ConfirmProps<T> {
   readonly title: string;
   /** The text that the user must type; "" when a click is enough, because nothing is lost for good. */
   readonly typing: string;
@@ -15,15 +15,16 @@ interface ConfirmProps {
   readonly action: string;
   /** A text about the running action; absent when the answer comes at once. */
   readonly working?: string | undefined;
-  readonly send: () => Promise<Answer<unknown>>;
-  readonly onDone: () => void;
+  readonly send: () => Promise<Answer<T>>;
+  /** Called with the answer. */
+  readonly onDone: (value: T) => void;
   readonly onClose: () => void;
   /** The consequences. */
   readonly children: ComponentChildren;
 }
 
 /** A dialog that asks before something is lost. */
-export function Confirm({ title, typing, action, working, send, onDone, onClose, children }: ConfirmProps) {
+export function Confirm<T>({ title, typing, action, working, send, onDone, onClose, children }: ConfirmProps<T>) {
   const [typed, setTyped] = useState("");
   const [tried, attempt] = useTried();
   const [busy, setBusy] = useState(false);
@@ -35,7 +36,7 @@ export function Confirm({ title, typing, action, working, send, onDone, onClose,
     setProblem(null);
     const answer = await send();
     setBusy(false);
-    if (answer.ok) onDone();
+    if (answer.ok) onDone(answer.value);
     else setProblem(answer.problem);
   };
   return (
@@ -62,7 +63,8 @@ export function Confirm({ title, typing, action, working, send, onDone, onClose,
   );
 }
 
-interface ConfirmButtonProps extends Omit<ConfirmProps, "onClose"> {
+interface ConfirmButtonProps extends Omit<ConfirmProps<unknown>, "onClose" | "onDone"> {
+  readonly onDone: () => void;
   /** Classes of the button. */
   readonly look?: string;
   readonly label: ComponentChildren;

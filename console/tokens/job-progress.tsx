@@ -42,7 +42,7 @@ export function JobProgress({ id, onRead, leases }: JobProgressProps) {
     const answer = await stopJob(api, id);
     setProblem(answer.ok ? null : answer.problem);
   };
-  const running = job === null || isUnderWay(job);
+  const running = job !== null && isUnderWay(job);
   const stopping = job !== null && isStopping(job);
   // Red also while a lease may still be used.
   const isBad = job !== null && !running && (job.state !== "done" || leases.tone === "bad");
@@ -57,7 +57,7 @@ export function JobProgress({ id, onRead, leases }: JobProgressProps) {
         aria-valuemax={100}
         aria-valuenow={Math.round(percent)}
       >
-        <div style={{ width: `${running ? percent : 100}%` }} />
+        <div style={{ width: `${job && !running ? 100 : percent}%` }} />
       </div>
       {job && (
         <p>

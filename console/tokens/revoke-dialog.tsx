@@ -2,11 +2,14 @@ import { useEffect, useState } from "preact/hooks";
 import type { TokenDetail } from "../../client/answers.d.ts";
 import { count, counted } from "../format.ts";
 import { href } from "../href.ts";
+import { needsOf } from "../needed-capabilities.ts";
+import { MOST_MAKERS, orphansOfTokens } from "../receipts/orphans-made.ts";
+import { ENDED_LATER, OrphansNotice } from "../receipts/orphans-notice.tsx";
 import { Confirm } from "../records/confirm.tsx";
 import { typedNumberMistake } from "../records/typed-confirmation.ts";
-import type { Problem } from "../result.ts";
+import { type Answer, done, type Problem } from "../result.ts";
 import { go } from "../router.ts";
-import { useSession } from "../session.ts";
+import { ASKED_PATHS, mayDo, useSession } from "../session.ts";
 import { Dialog, Facts, Field, Figures, Notice, SendProblem, TextInput, useTried, Working } from "../ui/index.ts";
 import { useEntityNames } from "../use-names.ts";
 import { noteRevocation } from "./recent-revocations.ts";
@@ -21,21 +24,38 @@ interface RevokeOneProps {
   readonly onRevoked: () => void;
 }
 
-/** Confirms the revocation of a token and its descendants by the token's name. */
+/**
+ * Confirms the revocation of a token and its descendants by the token's name. Who may revoke by a selection gets a job,
+ * whose page is the receipt.
+ */
 export function RevokeOne({ detail, onClose, onRevoked }: RevokeOneProps) {
-  const { api, self } = useSession();
+  const session = useSession();
+  const { api, self } = session;
   const { token, descendants, leases, cubbyhole } = detail;
   const name = nameOf(token);
+  const isOwn = token.accessor === self.accessor;
+  // After its own end this session can't read a receipt.
+  const hasReceipt = !isOwn && mayDo(session, ...needsOf(ASKED_PATHS.revoke));
+  /** Answers the id of the job; "" without one. */
+  const send = async (): Promise<Answer<string>> => {
+    if (!hasReceipt) {
+      const answer = await revokeToken(api, token.accessor);
+      return answer.ok ? done("") : answer;
+    }
+    const selection = { accessors: [token.accessor], include_root: true, include_self: true };
+    return beginRevocation(api, selection, { count: 1 });
+  };
   return (
     <Confirm
       title={`Revoke ${name}`}
       typing={name}
       action={`Revoke ${counted(descendants.count + 1, "token")}`}
       working="Revoking: the answer comes when every part of the service refuses them"
-      send={() => revokeToken(api, token.accessor)}
-      onDone={() => {
+      send={send}
+      onDone={(job) => {
         noteRevocation({ accessors: [token.accessor] });
-        onRevoked();
+        if (job === "") onRevoked();
+        else go(href(["receipts", job]));
       }}
       onClose={onClose}
     >
@@ -50,7 +70,8 @@ export function RevokeOne({ detail, onClose, onRevoked }: RevokeOneProps) {
         {descendants.count > 0 ? "This token and everything below it are" : "This token is"} refused from the answer on.
         There is no way back.
       </p>
-      {token.accessor === self.accessor && (
+      <OrphansNotice of={token.accessor} ask={() => orphansOfTokens(api, [token.accessor])} action={ENDED_LATER} />
+      {isOwn && (
         <Notice tone="warn" title="This is the token you are signed in with">
           You will be signed out.
         </Notice>
@@ -115,6 +136,7 @@ export function RevokeMany({ selection, text, onClose }: RevokeManyProps) {
           </p>
         )}
         {preview && <PreviewFacts preview={preview} />}
+        {preview && preview.total > 0 && <Orphans preview={preview} />}
         {preview && <WaysBackNotice filter={selection} preview={preview} />}
         {preview && preview.total > 0 && (
           <Field
@@ -139,6 +161,16 @@ export function RevokeMany({ selection, text, onClose }: RevokeManyProps) {
         </div>
       </form>
     </Dialog>
+  );
+}
+
+/** Orphans that the matching tokens made, if these are few enough to ask for. */
+function Orphans({ preview: { count: matching, sample = [] } }: { readonly preview: Preview }) {
+  const { api } = useSession();
+  const makers = sample.map(({ accessor }) => accessor);
+  const areAll = makers.length >= matching && makers.length <= MOST_MAKERS;
+  return (
+    <OrphansNotice of={makers.join()} ask={areAll ? () => orphansOfTokens(api, makers) : null} action={ENDED_LATER} />
   );
 }
 

@@ -73,13 +73,12 @@ export async function countTokens(api: Api, selection: Selection): Promise<Answe
 }
 
 /**
- * Starts a revocation. The server refuses it if more tokens match than `preview` has counted. Returns the id of the
- * job.
+ * Starts a revocation. The server refuses it if more tokens match, or end, than was counted. Returns the id of the job.
  */
 export async function beginRevocation(
   api: Api,
   selection: Selection,
-  { count, total }: Pick<Preview, "count" | "total">,
+  { count, total }: { readonly count: number; readonly total?: number },
 ): Promise<Answer<string>> {
   const body = { ...selection, dry_run: false, expected_count: count, expected_total: total };
   const answer = await api.call<StartedRevocation>("sys/tokens/revoke", { body });

@@ -247,7 +247,8 @@ describe.skipIf(executable === undefined)("the console beside other services", (
     // The map as it is while the sweep is still on its way.
     await page.route("**/v1/sys/tokens/map*", (route) => route.fulfill({ json: unswept.body }));
     await page.getByRole("button", { name: "Revoke 2 tokens" }).click();
-    await page.getByRole("link", { name: "Watch it go in the forest" }).click();
+    await page.waitForURL(/receipts\//);
+    await visit(page, "Forest");
     const fleet = page.getByRole("button", { name: /^(?:token-|…)fleet.*revoked$/ });
     await fleet.waitFor();
     expect(await fleet.getAttribute("class")).toContain("going");

@@ -143,10 +143,10 @@ describe.skipIf(executable === undefined)("the console", () => {
     await expectAccessible(page);
     await picture(page, "console-revoke");
     await revoke.click();
-    await page.getByText("Revoked", { exact: true }).waitFor();
+    await page.waitForURL(/receipts\//);
     await page.getByText(`All of these are refused: ${BRANCHES + 1} of ${BRANCHES + 1}`).waitFor();
     await expectAccessible(page);
-    await page.getByRole("link", { name: "Watch it go in the forest" }).click();
+    await visit("Forest");
     await page.getByRole("button", { name: /^(?:token-|…)fleet/ }).waitFor();
     await visit("Tokens");
     await page.getByLabel("Name", { exact: true }).fill("token-region-1");
