@@ -42,9 +42,20 @@ export function documentLine(line: string): { readonly begins: boolean; readonly
   return { begins: continues && BEGINS_DOCUMENT.test(line), continues };
 }
 
+/**
+ * A whole token with other characters directly before or after it, such as a second one that is glued to it. A batch
+ * token has no fixed length: what follows it begins with another token.
+ */
+const GLUED_SERVICE = String.raw`(s\.[\w-]{42}[AEIMQUYcgkosw048][A-Za-f][\w-]{40})`;
+const GLUED_TEAM = String.raw`([0-9A-Za-z]{14}\.atlasv1\.[0-9A-Za-z]{67})`;
+const GLUED_BATCH = String.raw`(b\.A[\w-]{250,}?)(?=s\.[\w-]{84}|b\.A|[0-9A-Za-z]{14}\.atlasv1\.|[^\w-]|$)`;
+
+/** A service token without its `s.`: a double click stops at the dot. An accessor that is named as one is none. */
+const BARE_SERVICE = String.raw`(?<!accessor[\\"'\s=:]{1,8})(?<![\w./+-])([\w-]{42}[AEIMQUYcgkosw048][A-Za-f][\w-]{40})(?![\w/+=-]|\.\w)`;
+
 const IS_TOKEN = new RegExp(`${RESEMBLING}|${JWT}`);
-const TOKENS = [...Object.values(TOKEN_FORMS), JWT, RESEMBLING];
-const CREDENTIALS = [...TOKENS, SECRET_ID, IDENTITY_DOCUMENT];
+const TOKENS = [...Object.values(TOKEN_FORMS), JWT, GLUED_BATCH, GLUED_SERVICE, GLUED_TEAM, RESEMBLING];
+const CREDENTIALS = [...TOKENS, SECRET_ID, IDENTITY_DOCUMENT, BARE_SERVICE];
 const SECRETS = new RegExp(DEPLOYMENT_SECRET, "g");
 
 /** Tokens of full length, also directly after a name, a dot or dashes: `metadata.s.…`, `--s.…`. */

@@ -9,6 +9,10 @@ import type { TokenRecord } from "../token/record.ts";
 export interface CredentialFormat {
   /** True for a text in its format, which no other kind has. Called only for texts without the prefix of a token. */
   matches(text: string): boolean;
+  /** Finds texts in its format within a longer text; global. */
+  readonly within: RegExp;
+  /** Matches what may be a part of a text in its format, and whole ones. */
+  readonly part: RegExp;
   /** Reads a text in its format; null for one that this installation did not issue. Calls no object. */
   read(keys: Keys, text: string): Promise<RegisteredToken | null>;
 }

@@ -14,6 +14,7 @@ import type { CredentialKind } from "./kinds.ts";
  */
 
 const FORM = /^(grove-setup\.([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}))\.([\w-]{43})$/;
+const WITHIN = /grove-setup\.[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.[\w-]{43}/g;
 const UTF8 = new TextEncoder();
 const TYPE = "setup";
 
@@ -56,6 +57,8 @@ function holderOf(nonce: string): RegisteredCaller {
 export const SETUP: CredentialKind = {
   format: {
     matches: (text) => FORM.test(text),
+    within: WITHIN,
+    part: /^grove-setup\.[\w.-]{8,}$/,
     async read(keys, text) {
       const nonce = await nonceOf(keys, text);
       if (nonce === null) return null;

@@ -1,4 +1,5 @@
 import { err, ok, type Result } from "../../../src/base/result.ts";
+import { base64TextsIn } from "../../../src/crypto/base64-texts.ts";
 import type { Line } from "../../local/long-lines.ts";
 import {
   credentialsIn,
@@ -34,8 +35,21 @@ const MAX_SECRETS = 100;
 /** The texts of a line to ask about. */
 type CandidatesOf = (line: string) => readonly (readonly string[])[];
 
-/** Only texts with the form of a token or of another credential: most lines of a log have none. */
-export const BY_FORM: CandidatesOf = (line) => credentialsIn(line).map((token) => [token]);
+/** Only texts with the form of a token or of another credential, in base64 too: most lines of a log have none. */
+export const BY_FORM: CandidatesOf = (line) => [
+  ...credentialsIn(line).map((token) => [token]),
+  // All of a value may be a secret-id, which has no form without its name.
+  ...base64TextsIn(line).flatMap((text) => (UUID.test(text.trim()) ? [[text.trim()]] : inDecoded(text))),
+];
+
+const UUID = /^[\da-fA-F]{8}(?:-[\da-fA-F]{4}){3}-[\da-fA-F]{12}$/;
+
+const inDecoded = (text: string): (readonly string[])[] =>
+  textsToFind(text, BY_FORM).map(({ candidates }) => candidates);
+
+/** Whether base64 in a line has, or names, a secret of the deployment. */
+const hasEncodedSecret = (line: string): boolean =>
+  base64TextsIn(line).some((text) => deploymentSecretsIn(text).length > 0 || hasEncodedSecret(text));
 
 /**
  * A line without such a text is asked about as a whole, and by the value that it assigns: a custom id has no fixed form.
@@ -55,6 +69,9 @@ export class FoundTexts {
   readonly #texts = new Map<string, { lines: number[]; others: number; candidates: readonly string[] }>();
   /** The last line that was not blank, held back because the next line may say that it has a secret. */
   #held: (Line & { readonly isNear: boolean }) | null = null;
+
+  /** The end of a line that the next lines may continue. */
+  #wrapped: WrappedText | null = null;
 
   /** The lines read so far of a multi-line identity document. */
   #document: { readonly number: number; text: string } | null = null;
@@ -94,6 +111,7 @@ export class FoundTexts {
     if (isEnd) {
       this.#addDocument();
       this.#addHeld(false);
+      this.#endWrapped();
     }
     const texts = [...this.#texts.values()];
     this.#texts.clear();
@@ -112,9 +130,22 @@ export class FoundTexts {
     if (held === null) return;
     for (const secret of deploymentSecretsIn(held.text))
       if (this.#secrets.size < MAX_SECRETS) this.#secrets.add(secret);
-    const isSecret = hasSecret || held.isNear || [...this.#secrets].some((secret) => held.text.includes(secret));
+    const isSecret =
+      hasSecret ||
+      held.isNear ||
+      [...this.#secrets].some((secret) => held.text.includes(secret)) ||
+      hasEncodedSecret(held.text);
+    if (this.#wrapped?.takes(held, isSecret) !== true) this.#endWrapped();
+    const open = isSecret || this.#wrapped ? null : WrappedText.beginningIn(held);
     for (const candidates of isSecret ? beside(held.text) : this.#candidatesOf(held.text))
-      this.#keep(held.number, candidates);
+      if (!open || open.alone !== candidates[0]) this.#keep(held.number, candidates);
+    this.#wrapped ??= open;
+  }
+
+  #endWrapped(): void {
+    const wrapped = this.#wrapped;
+    this.#wrapped = null;
+    for (const candidates of wrapped?.candidates() ?? []) this.#keep(wrapped?.number ?? 0, candidates);
   }
 
   #keep(line: number, candidates: readonly string[]): void {
@@ -124,6 +155,80 @@ export class FoundTexts {
     if (known.lines.at(-1) === line) return;
     if (known.lines.length < MAX_LINES) known.lines.push(line);
     else known.others++;
+  }
+}
+
+/** Most characters of joined lines. */
+const MAX_JOINED = 65_536;
+/** By how much lines after the first may be indented. */
+const INDENT = 8;
+/** The end of a line that a token or base64 may have, and the beginning of the line that continues it. */
+const LINE_END = /[\w.+/=-]{8,}(?=\\?["']?$)/;
+const CONTINUATION = /^(?:[+>|*#]\s*)?["']?([\w.+/=-]+)/;
+const LINE_REST = /^\\?["',;]*$/;
+
+/** A line that begins with a credential continues none. */
+const beginsText = (line: string): boolean => credentialsIn(line).some((one) => line.startsWith(one));
+
+/**
+ * A text that is divided over several lines, as terminals, mails, logs and encoders of base64 do. All but the first and
+ * the last line have nothing else in them.
+ */
+class WrappedText {
+  readonly number: number;
+  /** What has the form of a credential at the end of its first line; "" for nothing. */
+  readonly alone: string;
+  readonly #lines: string[];
+  /** The part of each line that belongs to the text. */
+  readonly #runs: string[];
+  #length = 0;
+  #isOpen = true;
+
+  private constructor({ number, text }: Line, end: string) {
+    this.number = number;
+    this.alone = credentialsIn(text).find((one) => end.endsWith(one)) ?? "";
+    this.#lines = [text];
+    this.#runs = [end];
+  }
+
+  /** The text that begins at the end of a line; null when it has a whole token there, or nothing. */
+  static beginningIn(line: Line): WrappedText | null {
+    const end = LINE_END.exec(line.text)?.[0];
+    if (end === undefined) return null;
+    const wrapped = new WrappedText(line, end);
+    const { alone } = wrapped;
+    // A batch token has no fixed length. Of a JWT only the signature could lack something, which nobody verifies.
+    const isWhole = /^(?:hv|e[wy])/.test(alone) || (!alone.startsWith("b.") && wholeTokensIn(alone).length > 0);
+    return isWhole ? null : wrapped;
+  }
+
+  /** Takes a line that continues the text. False: the text has ended. */
+  takes({ number, text }: Line, isSecret: boolean): boolean {
+    const [before = "", run] = CONTINUATION.exec(text) ?? [];
+    const isWhole = LINE_REST.test(text.slice(before.length));
+    const [first = ""] = this.#lines;
+    const isNext = this.#isOpen && !isSecret && number === this.number + this.#lines.length && !beginsText(text);
+    // What is divided by its width has no line that is longer than the first.
+    if (!isNext || run === undefined || (isWhole && text.length > first.length + INDENT)) return false;
+    this.#lines.push(text);
+    this.#runs.push(run);
+    this.#length += run.length;
+    this.#isOpen = isWhole && this.#length < MAX_JOINED;
+    return this.#isOpen;
+  }
+
+  /** What to ask about: what its first line has alone, and what only joined lines have. */
+  candidates(): (readonly string[])[] {
+    const { length } = this.#runs;
+    // The first and the last line may belong to something else.
+    const parts = [...new Set([2, 3, length - 1, length])].flatMap((end) =>
+      [0, 1].flatMap((begin) => (end <= length && end - begin > 1 ? [this.#runs.slice(begin, end).join("")] : [])),
+    );
+    const across = new Set(parts.flatMap((text) => BY_FORM(text).flat()));
+    for (const one of across) if (this.#lines.some((line) => line.includes(one))) across.delete(one);
+    const own = [...across].filter((one) => this.alone !== "" && one.startsWith(this.alone));
+    const others = [...across].filter((one) => !own.includes(one)).map((one) => [one]);
+    return this.alone === "" ? others : [[this.alone, ...own], ...others];
   }
 }
 

@@ -29,13 +29,13 @@ const STYLES: Readonly<Record<Judged["state"], Style>> = {
   unknown: "dim",
 };
 
-/** The exit code when no text can be used, and some could not be judged. */
+/** The exit code when no text can be used, and some could not be judged, or resemble a token that can. */
 const NOT_JUDGED = 3;
 
 /**
  * Looks up every token in a text. The text comes from standard input or is typed without an echo: other users of the machine
  * see a command line, and shells keep it. The exit code is 1 when a token can be used or could become usable again, else 3
- * when one can't be judged.
+ * when one can't be judged, or lacks or has other characters than a token that can be used.
  *
  * @param wholeLines whether each of several lines is also asked about as a whole, for custom ids.
  */
@@ -109,6 +109,9 @@ class Report {
   readonly #hasLines: boolean;
   readonly #showsAll: boolean;
   readonly #counts = new Map<Judged["state"], number>();
+  /** The first lines of the texts in each state. */
+  readonly #lines = new Map<Judged["state"], number[]>();
+  #mayBeUsed = false;
 
   /** @param hasLines whether answers name the lines of their texts. @param showsAll also texts that nothing is known of. */
   constructor(session: Session, hasLines: boolean, showsAll: boolean) {
@@ -119,11 +122,17 @@ class Report {
 
   async show(text: TextToFind, judged: Judged): Promise<void> {
     const { client, terminal, json } = this.#session;
+    // Logs are full of accessors, which are no secrets.
+    if (!this.#showsAll && "token" in judged && text.candidates.includes(judged.token?.accessor ?? "")) return;
     this.#counts.set(judged.state, this.#count(judged.state) + 1);
+    this.#mayBeUsed ||= "chosen_id" in judged && mayBeAlive(judged);
+    const lines = this.#lines.get(judged.state) ?? [];
+    this.#lines.set(judged.state, lines);
+    if (lines.length < SUMMED_LINES) lines.push(...text.lines.slice(0, SUMMED_LINES - lines.length));
     if (!this.#showsAll && judged.state === "unknown" && judged.kind === "") return;
     const where = this.#hasLines ? `, ${linesText(text)}` : "";
-    const { lines, others } = text;
-    if (json) terminal.out(JSON.stringify({ lines, ...(others > 0 && { more_lines: others }), ...judged }));
+    const { others } = text;
+    if (json) terminal.out(JSON.stringify({ lines: text.lines, ...(others > 0 && { more_lines: others }), ...judged }));
     else for (const line of await linesOf({ client, terminal }, judged, where)) terminal.out(line);
   }
 
@@ -136,7 +145,7 @@ class Report {
     const all = [...this.#counts.values()].reduce((sum, count) => sum + count, 0);
     const parts = STATES.flatMap((state) => {
       const count = this.#count(state);
-      return count === 0 ? [] : [`${count} ${wordOf(state)}`];
+      return count === 0 ? [] : [`${count} ${wordOf(state)}${this.#where(state)}`];
     });
     const counts = parts.length === 0 ? "" : `: ${parts.join(", ")}`;
     if (lines === null && all > 1) terminal.say(`${number(all, "text")}${counts}`);
@@ -146,7 +155,15 @@ class Report {
         `${number(lines, "line")}, ${number(all, "text")} in the form of a token or another credential${counts}. Ids and secret-ids that were chosen have no form: --whole-lines asks about each line.`,
       );
     if (this.#count("live") + this.#count("refused") > 0) return 1;
-    return this.#count("unjudged") > 0 ? NOT_JUDGED : 0;
+    return this.#count("unjudged") > 0 || this.#mayBeUsed ? NOT_JUDGED : 0;
+  }
+
+  /** ` (lines 2, 7, …)`. */
+  #where(state: Judged["state"]): string {
+    const lines = [...new Set(this.#lines.get(state))].sort((a, b) => a - b);
+    if (!this.#hasLines || lines.length === 0) return "";
+    const more = lines.length === SUMMED_LINES ? ", …" : "";
+    return ` (${lines.length === 1 ? "line" : "lines"} ${lines.join(", ")}${more})`;
   }
 
   #count(state: Judged["state"]): number {
@@ -161,18 +178,24 @@ const NOT_ACCEPTED: ReadonlySet<number | null> = new Set([400, 413]);
 
 const unjudged = (message: string): Judged => ({ state: "unjudged", kind: "", message });
 
-/** Asks about a text: about its candidates in turn, until something is known of one. */
+/** The states in which a text is known for what it is. */
+const IS_DECIDED: ReadonlySet<Judged["state"]> = new Set(["live", "refused", "ended"]);
+/** Of several candidates the first of these is told. */
+const BY_KNOWLEDGE = ["unjudged", "mistyped", "elsewhere", "unknown"] as const;
+
+/** Asks about a text: about its candidates in turn, until one is known for what it is. */
 async function judge(client: GroveClient, { candidates }: TextToFind): Promise<Called<Judged>> {
   if (candidates.length === 0) return ok(unjudged(IS_SECRET));
-  let first: Judged | null = null;
+  const answers: Judged[] = [];
   for (const token of candidates) {
     const found = await client.post("sys/tokens/find", FOUND_TEXT, { token });
     if (!found.ok && !NOT_ACCEPTED.has(found.error.status)) return found;
     const one: Judged = found.ok ? found.value : unjudged("The server does not accept this text.");
-    if (one.state !== "unknown" || one.kind !== "") return ok(one);
-    first ??= one;
+    if (IS_DECIDED.has(one.state) || (one.state === "unknown" && one.kind !== "")) return ok(one);
+    answers.push(one);
   }
-  return ok(first ?? unjudged(""));
+  const [first = unjudged("")] = BY_KNOWLEDGE.flatMap((state) => answers.filter((one) => one.state === state));
+  return ok(first);
 }
 
 /** `line 3`, `lines 3, 7 and 12 others`. */
@@ -183,6 +206,8 @@ function linesText({ lines, others: uncounted }: TextToFind): string {
 }
 
 const SHOWN_LINES = 3;
+/** Most lines that the totals name of a state. */
+const SUMMED_LINES = 20;
 
 const wordOf = (state: Judged["state"]): string => (state === "unjudged" ? "not judged" : state);
 

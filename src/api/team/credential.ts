@@ -4,7 +4,7 @@ import type { Ms } from "../../base/clock.ts";
 import { type AccessRequest, REFUSED, type Verdict } from "../../policy/acl.ts";
 import { isDenied } from "../../policy/evaluate.ts";
 import type { Installation } from "../../system/installation.ts";
-import { isHolderRoute, looksLikeTeamToken, readTeamToken } from "../../team/ids.ts";
+import { isHolderRoute, looksLikeTeamToken, readTeamToken, TEAM_TOKENS_WITHIN } from "../../team/ids.ts";
 import type { TeamRecord, TeamToken, TeamWithToken } from "../../team/record.ts";
 import { organizationTokenMay } from "../../team/rules/organization-token-access.ts";
 import { manages } from "../../team/rules/team-settings.ts";
@@ -17,6 +17,8 @@ const ORGANIZATION = "organization";
 /** How tokens of teams and of organizations are read. */
 export const TEAM_TOKENS: CredentialFormat = {
   matches: looksLikeTeamToken,
+  within: TEAM_TOKENS_WITHIN,
+  part: /^\w*\.atlasv1\.\w{8,}$/,
   async read(keys, text) {
     const credential = await readTeamToken(keys, text);
     if (!credential) return null;

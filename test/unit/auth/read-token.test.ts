@@ -19,7 +19,13 @@ const NOTHING = { sealed: 0, tampered: 0, terms: [], failures: 0 };
 function readWith(format: Pick<CredentialFormat, "matches">, text: string) {
   const read: CredentialFormat["read"] = async (_, text) =>
     text.endsWith("!") ? { kind: "registered", type: "marked", text, authenticate: async () => null } : null;
-  const kind = { format: { ...format, read }, apis: [], holders: [], objects: {}, tidy: async () => NOTHING };
+  const kind = {
+    format: { ...format, within: /marked-\w+!/g, part: /^marked-/, read },
+    apis: [],
+    holders: [],
+    objects: {},
+    tidy: async () => NOTHING,
+  };
   const env = environmentWith({ kinds: kindsOf([], [kind]) });
   return readToken(env, INSTALLATION, text);
 }

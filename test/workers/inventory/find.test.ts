@@ -270,7 +270,7 @@ describe("sys/tokens/find says of a text", () => {
     expect(await find(token)).toMatchObject({ state: "live", kind: "batch", credential });
     await post("auth/token/revoke-accessor", { accessor: parent.accessor });
     expect(await find(token)).toMatchObject({ state: "ended", kind: "batch", credential: { parent: null } });
-    expect(await find(mistyped(token, 40))).toMatchObject({ state: "elsewhere" });
+    expect(await find(mistyped(token, 40))).toMatchObject({ state: "unjudged", kind: "part" });
   });
 
   it("of which team it is, also after its end", async () => {
@@ -290,11 +290,70 @@ describe("sys/tokens/find says of a text", () => {
     expect(await find(mistyped(token, 60))).toMatchObject({ state: "elsewhere" });
   });
 
+  it("that a token is in it, glued to others, without its beginning, or in base64, and of several the worst", async () => {
+    const fields = { no_parent: true, policies: ["default"] };
+    const { client_token: token, accessor } = await createToken(root, fields);
+    const { client_token: gone } = await createToken(root, fields);
+    await post("auth/token/revoke", { token: gone });
+    const batchFields = { type: "batch", policies: ["default"], ttl: "1h" };
+    const batch: string = (await post("auth/token/create", batchFields)).body.auth.client_token;
+    const live = { state: "live", kind: "service", token: { accessor } };
+    for (const text of [
+      token.slice(2),
+      `token=${token.slice(2)}`,
+      `${token}x`,
+      `x${token}`,
+      gone + token,
+      token + gone,
+      btoa(token),
+      btoa(`A=b\nVAULT_TOKEN=${token}\n`).replaceAll("=", ""),
+      `data:\n  token: ${btoa(token)}\n`,
+      btoa(`data:\n  token: ${btoa(token)}\n`),
+      btoa(token)
+        .match(/.{1,76}/g)
+        ?.join("\n") ?? "",
+    ])
+      expect([text, await find(text)]).toMatchObject([text, live]);
+    expect((await find(gone + token)).message).toMatch(/It has 2 tokens; this is told of one that is live/);
+    expect(await find(gone.slice(2))).toMatchObject({ state: "ended", message: expect.stringContaining("without") });
+    for (const text of [batch.slice(2), batch + gone, gone + batch, batch + batch, btoa(batch)])
+      expect(await find(text)).toMatchObject({ state: "live", kind: "batch" });
+    // A text of which not all was looked through is not said to be harmless.
+    const many = Array.from({ length: 60 }, (_, at) => gone.replace("s.", `s.${at}`).slice(0, 86));
+    expect(await find(many.join(" "))).toMatchObject({ state: "unjudged" });
+    expect(await find(`${" x".repeat(70_000)}`)).toMatchObject({ state: "unjudged" });
+    await createOrganization(root, "within");
+    const team = await createTeam(root, "within", "glued");
+    const path = `teams/${team}/authentication-token`;
+    const made = await api("POST", path, { token: root, body: resource("authentication-tokens", {}) });
+    const ofTeam = String(made.body.data.attributes.token);
+    for (const text of [ofTeam + gone, batch + ofTeam, btoa(ofTeam)]) expect((await find(text)).state).toBe("live");
+    expect(await find(`${gone}${ofTeam}`)).toMatchObject({ state: "live", kind: "team" });
+  });
+
+  it("that it is a part of a token whose owner can't be told", async () => {
+    const { client_token: token } = await createToken(root, { no_parent: true, policies: ["default"] });
+    await createOrganization(root, "cut");
+    const team = await createTeam(root, "cut", "part");
+    const path = `teams/${team}/authentication-token`;
+    const made = await api("POST", path, { token: root, body: resource("authentication-tokens", {}) });
+    const ofTeam = String(made.body.data.attributes.token);
+    for (const text of [token.slice(0, 40), token.slice(30), ofTeam.slice(0, -9), ofTeam.slice(14)])
+      expect([text, await find(text)]).toMatchObject([text, { state: "unjudged", kind: "part" }]);
+    for (const text of [
+      "a".repeat(64),
+      crypto.randomUUID(),
+      "0".repeat(64),
+      "some-long-name-of-a-thing-in-a-cluster-of-ours",
+    ])
+      expect(await find(text)).toMatchObject({ state: "unknown" });
+  });
+
   it("that it is mistyped or cut off, and which token it begins like", async () => {
     const { client_token: token, accessor } = await createToken(root, { no_parent: true, policies: ["default"] });
     await publishPending(bindings);
     const near = { state: "mistyped", token: { accessor } };
-    for (const text of [mistyped(token, 70), `${token}x`, token.slice(0, 60), mistyped(accessor, 80)]) {
+    for (const text of [mistyped(token, 70), token.slice(0, 60), token.slice(2, 60), mistyped(accessor, 80)]) {
       expect(await find(text)).toMatchObject(near);
     }
     const ofTree = await find(mistyped(token, 50));

@@ -2,9 +2,12 @@ import { callerOf, isBatchAlive, type ParsedToken, readToken } from "../../../au
 import type { RegisteredToken } from "../../../auth/credential.ts";
 import { type Answered, type PresentedContext, type Route, tokenRoute } from "../../../auth/route.ts";
 import { dataAnswer } from "../../../auth/route-description.ts";
+import { tokensWithin } from "../../../auth/tokens-within.ts";
 import { currentTime } from "../../../base/clock.ts";
+import { inGroups } from "../../../base/parallel.ts";
 import { ok, type Result, refuse } from "../../../base/result.ts";
 import { withoutWhiteSpace } from "../../../base/white-space.ts";
+import { decodedText } from "../../../crypto/base64-texts.ts";
 import { mayContain } from "../../../system/custom-id-list.ts";
 import type { BatchToken } from "../../../token/batch.ts";
 import { couldBeCustomId, customIdHashes, readAccessor, SERVICE_PREFIX } from "../../../token/ids.ts";
@@ -40,19 +43,64 @@ export const FIND_ROUTE: Route = tokenRoute("update", "sys/tokens/find", {
     (withoutWhiteSpace(token) === "") === (accessor === "") ? refuse("send either token or accessor") : ok(null),
   handle: async (context): Answered => {
     const { env, installation, fields } = context;
-    const { accessor } = fields;
-    const text = withoutWhiteSpace(fields.token);
-    const presented = text === "" ? null : await readToken(env, installation, text);
-    const found = presented
-      ? await findToken(context, presented)
-      : ((await findAccessor(context, accessor || text)) ??
-        (await findHolder(context, text)) ??
-        (await findEndedCustomId(context, text)) ??
-        (await findLoginText(context, fields.token, text)) ??
-        (await judgeUnknown(env, accessor || text)));
+    const { accessor, token } = fields;
+    const found =
+      accessor === ""
+        ? await findText(context, token, 0)
+        : ((await findAccessor(context, accessor)) ?? (await judgeUnknown(env, accessor)));
     return dataReply(FOUND_VIEW.show({ found, show: tokenRenderer(installation) }));
   },
 });
+
+/** How often a text that is base64 as a whole is decoded. */
+const MAX_DECODED = 2;
+
+/** @param depth how often the text was decoded. */
+async function findText(context: PresentedContext<Asked>, sent: string, depth: number): Promise<Found> {
+  const { env, installation } = context;
+  const text = withoutWhiteSpace(sent);
+  const presented = text === "" ? null : await readToken(env, installation, text);
+  if (presented) return findToken(context, presented);
+  const known =
+    (await findAccessor(context, text)) ??
+    (await findWithin(context, [text, sent])) ??
+    (await findHolder(context, text)) ??
+    (await findEndedCustomId(context, text)) ??
+    (await findLoginText(context, sent, text));
+  if (known && known.kind !== "") return known;
+  const decoded = depth === MAX_DECODED ? null : decodedText(text);
+  const inner = decoded === null ? null : await findText(context, decoded, depth + 1);
+  if (inner && !isNothing(inner)) return { ...inner, message: `In base64: ${inner.message}` };
+  return known ?? judgeUnknown(env, text);
+}
+
+const isNothing = ({ state, kind }: Found): boolean => state === "unknown" && kind === "";
+
+/** States of a token in a longer text, the most dangerous first. */
+const BY_DANGER: readonly Found["state"][] = ["live", "refused", "unknown", "ended"];
+
+/** Returns the most dangerous of the tokens within a text; null for a text in which none is. */
+async function findWithin(context: FindContext, texts: readonly string[]): Promise<Found | null> {
+  const { env, installation } = context;
+  const { tokens, isAll } = tokensWithin(
+    env.kinds.credentials.map(({ format }) => format),
+    texts,
+  );
+  const found = await inGroups(tokens, async ({ text, how }) => {
+    const presented = await readToken(env, installation, text);
+    return presented && { how, token: await findToken(context, presented) };
+  });
+  const genuine = found.filter((one) => one !== null);
+  const [worst] = BY_DANGER.flatMap((state) => genuine.filter(({ token }) => token.state === state));
+  if (!isAll && worst?.token.state !== "live") {
+    const message = "The text is longer, or has more tokens, than is looked through: send each line alone.";
+    return { state: "unjudged", kind: "text", message };
+  }
+  if (!worst) return null;
+  const others =
+    genuine.length === 1 ? "" : ` It has ${genuine.length} tokens; this is told of one that is ${worst.token.state}.`;
+  return { ...worst.token, message: `${worst.how}${others} ${worst.token.message}` };
+}
 
 async function findToken(context: FindContext, presented: ParsedToken): Promise<Found> {
   if (presented.kind === "service") {

@@ -19,7 +19,7 @@ const STATES = ["live", "refused", "ended", "unjudged", "mistyped", "elsewhere",
 
 export interface Found {
   readonly state: (typeof STATES)[number];
-  /** `service`, `wrapping`, `batch`, `secret-id`, `jwt`, `identity-document`, `lease`, or the type of a registered credential; "" when it is not known. */
+  /** `service`, `wrapping`, `batch`, `secret-id`, `jwt`, `identity-document`, `lease`, `part`, `text`, or the type of a registered credential; "" when it is not known. */
   readonly kind: string;
   /** One sentence for people. */
   readonly message: string;

@@ -1,3 +1,4 @@
+import type { CredentialFormat } from "../../../auth/credential.ts";
 import { JWT_FORM } from "../../../auth/leaked-text.ts";
 import { currentTime } from "../../../base/clock.ts";
 import type { Env } from "../../../env.ts";
@@ -29,6 +30,11 @@ export async function judgeUnknown(env: Env, text: string): Promise<Found> {
     const near = await nearest(env, address, isService, text);
     if (near) return near;
   }
+  const part = partOf(
+    env.kinds.credentials.map(({ format }) => format),
+    text,
+  );
+  if (part) return part;
   if (isService) {
     const message =
       "It has the form of a service token. This installation has not made it, or its beginning is damaged.";
@@ -51,20 +57,40 @@ export async function judgeUnknown(env: Env, text: string): Promise<Found> {
   return { state: "unknown", kind: "", message };
 }
 
+/** Fewer characters of a token are too few to guess the rest. */
+const LEAST_PART = 24;
+const WHOLE_ID = SERVICE_TOKEN_LENGTH - SERVICE_PREFIX.length;
+/** A batch token has no fixed length: one that is cut off can't be told from one of another installation. */
+const PART_OF_BATCH = /^b\.[\w-]{40,}$/;
+
+/** Says that a text may be a part of a token; null for another text. The rest may have leaked elsewhere. */
+function partOf(formats: readonly CredentialFormat[], text: string): Found | null {
+  const isService = text.startsWith(SERVICE_PREFIX);
+  const id = isService ? text.slice(SERVICE_PREFIX.length) : text;
+  const isShort = /^[\w-]+$/.test(id) && id.length < WHOLE_ID && id.length >= LEAST_PART;
+  // Without the prefix only a text as mixed as base64 resembles a part: not a word, a name, a UUID or a hash in hex.
+  const isMixed = id.length > WHOLE_ID / 2 && /[a-z]/.test(id) && /[A-Z]/.test(id) && /\d/.test(id);
+  const isOfFormat = formats.some((format) => format.part.test(text) && !format.matches(text));
+  if (!(isShort && (isService || isMixed)) && !isOfFormat && !PART_OF_BATCH.test(text)) return null;
+  const message =
+    "A part of a token, or a damaged one; whose can't be told. Look for the rest, such as in the lines around it, and ask about the whole.";
+  return { state: "unjudged", kind: "part", message };
+}
+
 /** Returns the token, or the tree, that a text with a wrong checksum begins like; null when its beginning is unknown. */
 async function nearest(env: Env, address: TokenAddress, isService: boolean, text: string): Promise<Found | null> {
   await publishRecent(env, currentTime());
-  const what = isService ? "token" : "accessor";
-  const isShort = isService && text.length < SERVICE_TOKEN_LENGTH;
+  const what = isService ? "A token" : "An accessor, or a token without its prefix,";
+  const isShort = text.length < (isService ? SERVICE_TOKEN_LENGTH : WHOLE_ID);
   const damage = isShort ? "it is cut off" : "its checksum is wrong";
   const listed = await findListedBeginning(env, addressBeginning(address));
   const ended = listed ? null : await findEndedAt(env, address);
   if (!listed && !ended) {
     const isKnownTree = (await findListedBeginning(env, treeBeginning(address.treeId))) !== null;
-    const message = `A ${what} that is mistyped: ${damage}. It begins like those of a tree of this installation.`;
+    const message = `${what} that is mistyped: ${damage}. It begins like those of a tree of this installation.`;
     return isKnownTree ? { state: "mistyped", kind: "", message } : null;
   }
   const token = listed ? await listedAt(env, address) : ended?.token;
-  const message = `A ${what} that is mistyped: ${damage}. It begins like that of the token shown here.`;
+  const message = `${what} that is mistyped: ${damage}. It begins like that of the token shown here.`;
   return { state: "mistyped", kind: "", message, token, ...(ended && { ended }) };
 }

@@ -93,6 +93,65 @@ describe("the texts that grove find asks about", () => {
     }
   });
 
+  it("are tokens that are glued together, without their beginning, or in base64", async () => {
+    const [, [, second = ""] = [], [, batch = ""] = [], , [, team = ""] = []] = leaks;
+    for (const [text, ...all] of [
+      [`x\n${token}${second}\n`, token, second],
+      [`x\n${token}${team}${batch}${second}`, token, team, batch, second],
+      [`x\n${batch}${batch}`, batch],
+      [`a: b\ntoken=${token.slice(2)}`, token.slice(2)],
+      [`"client_token": "${token.slice(2)}",\nx`, token.slice(2)],
+      [`data:\n  token: ${btoa(token)}\n  other: ${btoa(`A=1\nB=${batch}\n`)}`, token, batch],
+      [`x\n${btoa(`data:\n  token: ${btoa(token)}`)}`, token],
+      [`x\nsecret-id: ${btoa("3ec50187-719e-463c-9e51-ded1453cb163")}`, "3ec50187-719e-463c-9e51-ded1453cb163"],
+    ]) {
+      asked = [];
+      await find(text ?? "");
+      expect(new Set(texts())).toEqual(new Set(all));
+    }
+  });
+
+  it("are no accessors that are named as such, and what an accessor is said of is left out", async () => {
+    const accessor = token.slice(2);
+    for (const name of ['"accessor":"', "accessor: ", "secret_id_accessor="]) await find(`x\n${name}${accessor}`);
+    expect(texts()).toEqual([]);
+    known[accessor] = { ...LIVE, token: { ...TOKEN, accessor } };
+    expect(await find(`x\nof=${accessor}`)).toBe(0);
+    expect([texts(), out]).toEqual([[accessor], []]);
+  });
+
+  it("are tokens that are wrapped over lines, plain or in base64", async () => {
+    for (const [, secret] of leaks) {
+      for (const text of [secret, btoa(secret), btoa(`VAULT_ADDR=https://grove.example\nVAULT_TOKEN=${secret}\n`)]) {
+        for (const width of [30, 44, 64, 76]) {
+          const lines = text.match(new RegExp(`.{1,${width}}`, "g")) ?? [];
+          for (const wrapped of [
+            ["a log", ...lines, "the end"],
+            ["dumped into base64 by the namespace".padStart(80, "-"), ...lines, "end=1"],
+            [`TOKEN="${lines[0]}\\`, ...lines.slice(1).map((line) => `    ${line}`), "END"],
+            ["+ a", ...lines.map((line) => `+ ${line}`), "+ end"],
+          ]) {
+            asked = [];
+            known[secret] = LIVE;
+            expect([wrapped, await find(wrapped.join("\n"))]).toEqual([wrapped, 1]);
+          }
+        }
+      }
+    }
+  });
+
+  it("are not made of lines near a deployment's secret", async () => {
+    const cut = token.slice(0, 50);
+    expect(await find(`x\n${cut}\nGROVE_SEAL_KEY=abc\n`)).toBe(3);
+    expect(texts()).toEqual([cut]);
+    asked = [];
+    for (const text of [`GROVE_SEAL_KEY=1:${btoa("k".repeat(32))}`, `1:${btoa("k".repeat(32))}`]) {
+      expect(await find(`a\nenv: ${btoa(`A=1\n${text}\n`)}\n`)).toBe(3);
+      expect(await findWhole(`a\nenv: ${btoa(`A=1\n${text}\n`)}\n`)).toBe(3);
+    }
+    expect(texts().filter((text) => (text ?? "").length > 3)).toEqual([]);
+  });
+
   it.each([
     "VAULT_TOKEN=$T",
     "export VAULT_TOKEN=$T",
@@ -129,7 +188,7 @@ describe("the texts that grove find asks about", () => {
       "live, lines 2, 5: It is alive.",
       "unknown, line 4: Nothing is known.",
     ]);
-    expect(said).toEqual(["3 texts: 1 live, 2 unknown"]);
+    expect(said).toEqual(["3 texts: 1 live (lines 2, 5), 2 unknown (lines 1, 4)"]);
     out.length = 0;
     expect(await findWhole(file, true)).toBe(1);
     expect(out.map((line) => JSON.parse(line).lines)).toEqual([[1], [2, 5], [4]]);
@@ -186,13 +245,26 @@ describe("grove find", () => {
   it("goes on after a text that the server does not take, and ends with 3", async () => {
     status = 400;
     expect(await findWhole("one\ntwo")).toBe(3);
-    expect(said).toEqual(["2 texts: 2 not judged"]);
+    expect(said).toEqual(["2 texts: 2 not judged (lines 1, 2)"]);
   });
 
   it("ends with 0 when nothing can be used", async () => {
-    known.one = { ...UNKNOWN, state: "mistyped" };
+    known.one = { ...UNKNOWN, state: "elsewhere" };
     expect(await findWhole("one\ntwo")).toBe(0);
-    expect(said).toEqual(["2 texts: 1 mistyped, 1 unknown"]);
+    expect(said).toEqual(["2 texts: 1 elsewhere (line 1), 1 unknown (line 2)"]);
+  });
+
+  it("ends with 3 when a text is a part of a token, or like one that has not ended", async () => {
+    const ended = { at: "2026-11-22T01:02:03Z", how: "revoked", by: null, request_id: "" };
+    for (const [found, code] of [
+      [{ state: "unjudged", kind: "part" }, 3],
+      [{ state: "mistyped" }, 3],
+      [{ state: "mistyped", token: TOKEN }, 3],
+      [{ state: "mistyped", token: TOKEN, ended }, 0],
+    ] as const) {
+      known.one = { ...UNKNOWN, ...found };
+      expect([found, await find("one")]).toEqual([found, code]);
+    }
   });
 
   const CREDENTIAL = {
@@ -295,7 +367,7 @@ describe("grove find", () => {
     expect(texts()).toEqual([secretId, jwt, token]);
     expect(out).toEqual(["not judged, line 3003: It is alive.", "ended, line 3004: It is alive."]);
     expect(said.join()).toContain(
-      "3004 lines, 3 texts in the form of a token or another credential: 1 not judged, 1 ended, 1 unknown.",
+      "3004 lines, 3 texts in the form of a token or another credential: 1 not judged (line 3003), 1 ended (line 3004), 1 unknown (lines 3001, 3002).",
     );
     out.length = 0;
     expect(await find(lines.slice(0, 9).join("\n"))).toBe(0);
