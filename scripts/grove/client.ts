@@ -3,14 +3,14 @@ import type * as z from "zod";
 import { err, ok, type Result } from "../../src/base/result.ts";
 import { asCalled } from "../local/command-line.ts";
 import { isSendable } from "../local/token-from-environment.ts";
-import { isRefused, tlsThere, wantsTls, whyNoAnswer } from "./connection-error.ts";
+import { isLasting, tlsThere, wantsTls, whyNoAnswer } from "./connection-error.ts";
 import { hasToken } from "./secret-detection.ts";
 
 const TIMEOUT_MS = 60_000;
 /** Most tries of a call that the server asks to repeat. */
 const MAX_TRIES = 5;
-/** Most tries of a call where nothing listens and nothing has answered yet: a server that restarts answered before. */
-const MAX_REFUSED_TRIES = 2;
+/** Most tries where no answer is to be expected and none came before: a server that restarts answered before. */
+const MAX_DEAD_TRIES = 2;
 const MAX_WAIT_SECONDS = 30;
 /** The reason for a wait of this length or longer is shown to the user. */
 const NOTICE_SECONDS = 3;
@@ -55,8 +55,8 @@ export interface CallFailure {
   readonly message: string;
   /** What only the operator of the server can mend, as the server names it. */
   readonly fault?: string | undefined;
-  /** Nothing listens at the address. */
-  readonly isRefused?: boolean;
+  /** No answer came, and none is to be expected soon: nothing listens at the address. */
+  readonly isLasting?: boolean;
 }
 
 /** The result of a call. */
@@ -180,8 +180,8 @@ export class GroveClient {
   ): number | null {
     const backOff = this.#repeats ? 2 ** (tried - 1) : null;
     if (!answered.ok) {
-      const isDead = answered.error.isRefused === true && !this.#hasAnswered;
-      return isDead && tried >= MAX_REFUSED_TRIES ? null : backOff;
+      const isDead = answered.error.isLasting === true && !this.#hasAnswered;
+      return isDead && tried >= MAX_DEAD_TRIES ? null : backOff;
     }
     const { status, retryAfter } = answered.value;
     if (status < 400) return null;
@@ -204,7 +204,7 @@ export class GroveClient {
       return ok({ status, body: parse(text), retryAfter: secondsOf(retryAfter), fault });
     } catch (error) {
       const why = await whyNoAnswer(error, this.#address);
-      return err({ status: null, message: `no answer from ${this.#address}: ${why}`, isRefused: isRefused(error) });
+      return err({ status: null, message: `no answer from ${this.#address}: ${why}`, isLasting: isLasting(error) });
     }
   }
 }

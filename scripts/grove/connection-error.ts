@@ -72,9 +72,16 @@ function causeOf(error: unknown): unknown {
   return error instanceof Error && error.cause instanceof Error ? error.cause : error;
 }
 
-/** True when nothing listens at the address. */
-export function isRefused(error: unknown): boolean {
-  return codeOf(causeOf(error)) === "ECONNREFUSED";
+/** Faults of the address, or of what is there. */
+const LASTING: ReadonlySet<string> = new Set([
+  ...["ECONNREFUSED", "ENOTFOUND", "ERR_INVALID_URL", "ERR_TLS_CERT_ALTNAME_INVALID", "CERT_HAS_EXPIRED"],
+  ...UNTRUSTED,
+]);
+
+/** True when another try soon would most likely fail in the same way, as where nothing listens. */
+export function isLasting(error: unknown): boolean {
+  const cause = causeOf(error);
+  return LASTING.has(codeOf(cause) ?? "") || (cause instanceof Error && MESSAGES.has(cause.message));
 }
 
 /**

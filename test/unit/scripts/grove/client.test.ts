@@ -52,7 +52,7 @@ describe("a call that is to be repeated", () => {
 
 describe("a call without an answer", () => {
   /** Calls a server once for each of `answers`; null: nothing listens. Returns how often requests were sent. */
-  async function tries(...answers: readonly (Reply | null)[]): Promise<number[]> {
+  async function tries(cause: Error, ...answers: readonly (Reply | null)[]): Promise<number[]> {
     let sent = 0;
     let next: Reply | null = null;
     const client = new GroveClient("http://127.0.0.1:8200", "s.token", {
@@ -61,7 +61,7 @@ describe("a call without an answer", () => {
       say: () => {},
       send: async () => {
         sent++;
-        if (next === null) throw new TypeError("fetch failed", { cause: Object.assign(new Error(), { code: CODE }) });
+        if (next === null) throw new TypeError("fetch failed", { cause });
         return next;
       },
     });
@@ -74,11 +74,14 @@ describe("a call without an answer", () => {
     }
     return counts;
   }
-  const CODE = "ECONNREFUSED";
+  const failureOf = (code: string) => Object.assign(new Error(code), { code });
   const BUSY = refusal(502, "", "bad gateway");
 
   it("is given up soon where nothing listens, and later where a server was or a proxy is", async () => {
-    expect(await tries(null, BUSY)).toEqual([2, 5]);
-    expect(await tries(DONE, null)).toEqual([1, 5]);
+    for (const cause of [failureOf("ECONNREFUSED"), failureOf("ENOTFOUND"), new Error("bad port")]) {
+      expect(await tries(cause, null, BUSY)).toEqual([2, 5]);
+    }
+    expect(await tries(failureOf("ECONNREFUSED"), DONE, null)).toEqual([1, 5]);
+    expect(await tries(failureOf("ECONNRESET"), null)).toEqual([5]);
   });
 });
