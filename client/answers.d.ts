@@ -430,6 +430,8 @@ export interface components {
             readonly key_info: {
                 readonly [key: string]: {
                     readonly name: string;
+                    readonly display_name: string;
+                    readonly disabled: boolean;
                     readonly aliases: readonly {
                         readonly mount_accessor: string;
                         readonly mount_path: string;

@@ -31,6 +31,14 @@ export function entityName({ name, aliases }: NamedEntity): string {
   return said ?? name;
 }
 
+/** The same of an entity in a list, which has the names of its aliases and the `name` of their metadata apart. */
+export const listedName = ({ name, display_name: said, aliases }: ListedEntity): string =>
+  isGenerated(name) && said !== "" ? said : entityName({ name, aliases });
+
+interface ListedEntity extends NamedEntity {
+  readonly display_name: string;
+}
+
 /** Names by id or accessor; "" when the record is gone, or may not be read. */
 export type Names = BatchedReads<string>;
 

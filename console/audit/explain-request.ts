@@ -21,9 +21,14 @@ export function whyOf(event: AuditEvent): Why {
 export const isLogin = ({ path = "", mount = "", role }: AuditEvent): boolean =>
   role !== undefined || (mount.startsWith("auth/") && path === `${mount}login`);
 
-/** The reason of a refused login, as its auth method gave it. */
-const loginReason = ({ error = "" }: AuditEvent): string =>
-  error === "" ? "Its method says which check failed." : `Its method refused it: ${error}`;
+/** The reason of a refused login: the check that failed, or what its auth method said. */
+const loginReason = ({ error = "", status, target_entities: entities = [] }: AuditEvent): string =>
+  // Only a login that the state of its entity refuses names that entity.
+  status === 403 && entities.length > 0
+    ? "The check entity failed: “The entity of the holder is not disabled.”"
+    : error === ""
+      ? "Its method says which check failed."
+      : `Its method refused it: ${error}`;
 
 /** Why a request can't be explained by policies; "" when it can. */
 function reasonOf(event: AuditEvent): string {

@@ -1,5 +1,5 @@
 import type { EntityList } from "../../client/answers.d.ts";
-import { entityName } from "../entity-names.ts";
+import { listedName } from "../entity-names.ts";
 import { href } from "../href.ts";
 import { EntityCard } from "../identity/entity-card.tsx";
 import { GroupCard } from "../identity/group-card.tsx";
@@ -52,7 +52,9 @@ export function IdentityPage({ query }: { readonly query: URLSearchParams }) {
     const answer =
       part === "groups" ? null : await api.read<Partial<EntityList>>(`${path}/id`, { list: true, limit: MOST_CALLED });
     const entities = answer?.ok ? Object.values(answer.value.key_info ?? {}) : [];
-    return done(new Map(entities.map((entity) => [entity.name, entityName(entity)])));
+    return done(
+      new Map(entities.map((entity) => [entity.name, { name: listedName(entity), disabled: entity.disabled }])),
+    );
   });
   const placeOf = (shown: string): string => href(["identity"], { part, name: shown });
   const goTo = (address: string): void => {
@@ -101,7 +103,12 @@ export function IdentityPage({ query }: { readonly query: URLSearchParams }) {
           names={names}
           current={name}
           placeOf={placeOf}
-          knownAs={(one) => called.value?.get(one) ?? ""}
+          knownAs={(one) => called.value?.get(one)?.name ?? ""}
+          beside={
+            part === "entities"
+              ? (one) => called.value?.get(one)?.disabled && <span class="tag bad">disabled</span>
+              : undefined
+          }
           empty={empty}
         >
           <AllowedLink look="button slim" needs={needsOf(path)} href={href(["identity"], { part, new: "1" })}>

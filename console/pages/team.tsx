@@ -20,9 +20,9 @@ import {
   teamsPath,
   tokensPath,
 } from "../teams/resources.ts";
-import { NEW_TEAM_TOKEN, rotationOf, TEAM, TERRAFORM_TEAM } from "../teams/team-fields.ts";
+import { NEW_TEAM_TOKEN, rotationOf, TEAM, TERRAFORM_TEAM, usualEnd } from "../teams/team-fields.ts";
 import { TokenList } from "../teams/token-list.tsx";
-import { AllowedButton, Card, Dialog, Empty, Loading, PageHead, SecretDialog, useLoad } from "../ui/index.ts";
+import { AllowedButton, Card, Dialog, Empty, Loading, Notice, PageHead, SecretDialog, useLoad } from "../ui/index.ts";
 
 const TOKEN_TYPE = "authentication-tokens";
 
@@ -129,7 +129,7 @@ function Tokens({ organization, id, name, marked }: TeamPageProps & { readonly n
           it is below.
         </p>
       )}
-      {tokens.length > 0 && (
+      {list.value && (
         <TokenList
           organization={organization}
           tokens={tokens}
@@ -146,6 +146,11 @@ function Tokens({ organization, id, name, marked }: TeamPageProps & { readonly n
       )}
       {adding && (
         <Dialog title="New token" onClose={() => setAdding(false)}>
+          {usualEnd(rules.value?.attributes ?? null) === null && (
+            <Notice tone="warn" title="Without an end this token never ends">
+              The organization sets no lifetime.
+            </Notice>
+          )}
           <RecordForm
             groups={NEW_TEAM_TOKEN}
             record={null}

@@ -1,5 +1,6 @@
 import type { AuthMounts, EntityList } from "../../client/answers.d.ts";
 import type { Api } from "../api.ts";
+import { listedName } from "../entity-names.ts";
 import { href } from "../href.ts";
 import { belowMount } from "../methods/mount-paths.ts";
 import { PARTS } from "../methods/parts-by-type.ts";
@@ -33,10 +34,14 @@ async function entities(api: Api): Promise<readonly Found[]> {
     limit: MOST_NAMES,
   });
   if (!answer.ok) return [];
-  return Object.entries(answer.value.key_info ?? {}).map(([id, { name, aliases }]) => ({
+  return Object.entries(answer.value.key_info ?? {}).map(([id, entity]) => ({
     kind: "Entities",
-    name,
-    detail: aliases.map((alias) => `${alias.name} (${alias.mount_path ?? "no method"})`).join(", "),
+    name: listedName(entity),
+    detail: [
+      ...(entity.disabled ? ["disabled"] : []),
+      ...(listedName(entity) === entity.name ? [] : [entity.name]),
+      ...entity.aliases.map((alias) => `${alias.name} (${alias.mount_path ?? "no method"})`),
+    ].join(", "),
     href: href(["identity"], { id }),
   }));
 }

@@ -40,9 +40,7 @@ export function OrganizationTokens({ organization }: { readonly organization: st
       </header>
       <Loading of={list} />
       {list.value?.items.length === 0 && <Empty title="No tokens of teams" />}
-      {list.value && list.value.items.length > 0 && (
-        <TokenList organization={organization} tokens={list.value.items} onChange={list.reload} />
-      )}
+      {list.value && <TokenList organization={organization} tokens={list.value.items} onChange={list.reload} />}
       {list.value && <Pager page={page} pages={list.value.pages} onPage={setPage} />}
     </section>
   );

@@ -71,7 +71,7 @@ export const NEW_TEAM_TOKEN: readonly FieldGroup[] = [
         required: true,
         hint: "What it is for: lists show it.",
       },
-      { name: "expired-at", label: "Ends", kind: "time", hint: "Empty: never, or what the organization says." },
+      { name: "expired-at", label: "Ends", kind: "time", hint: "Empty: as the organization says, else never." },
     ],
   },
 ];
@@ -112,6 +112,11 @@ function newEnd(token: TeamToken, organization: Organization | null): string {
     const seconds = (Date.parse(end) - Date.parse(token["created-at"])) / 1000;
     return `after ${duration(seconds)}, as long as the old one was to live, within the organization's greatest lifetime`;
   }
+  return usualEnd(organization) ?? "never, like the old one";
+}
+
+/** When a token ends that names no end, in words; null: never. @param organization null when it is not known */
+export function usualEnd(organization: Organization | null): string | null {
   if (organization === null) return "as the organization says, else never";
   const usual = organization[DEFAULT_TTL] ?? 0;
   const isBound = organization["max-ttl-enabled"] === true;
@@ -121,7 +126,7 @@ function newEnd(token: TeamToken, organization: Organization | null): string {
   if (organization["end-tokens-after-24-months"]) {
     return `after 24 months, as the organization says${isBound ? ", within its greatest lifetime" : ""}`;
   }
-  return isBound ? "with the greatest lifetime of the organization" : "never, like the old one";
+  return isBound ? "with the greatest lifetime of the organization" : null;
 }
 
 const TRIGGERS = ["team_token:expires_in_30_days", "team_token:expires_in_7_days", "team_token:expired"];

@@ -4,7 +4,7 @@ import { href } from "../href.ts";
 import { needsOf } from "../needed-capabilities.ts";
 import { ConfirmButton } from "../records/confirm.tsx";
 import { useSession } from "../session.ts";
-import { AllowedButton, type DataColumn, DataTable, End, Time, useNow } from "../ui/index.ts";
+import { AllowedButton, type DataColumn, DataTable, End, Notice, Time, useNow } from "../ui/index.ts";
 import { deleteTokens, type Resource, rotationPath, type TeamToken, teamOf, tokensPath } from "./resources.ts";
 
 /** Most tokens that one call deletes. */
@@ -21,7 +21,7 @@ interface TokenListProps {
   readonly onRotate?: (token: Resource<TeamToken>) => void;
 }
 
-/** Tokens of teams. Selected tokens are deleted together. */
+/** Tokens of teams. Selected tokens are revoked together. */
 export function TokenList({
   organization,
   tokens,
@@ -40,16 +40,17 @@ export function TokenList({
       return next;
     });
   };
+  const [ended, setEnded] = useState<Ended | null>(null);
   const columns: readonly DataColumn<Resource<TeamToken>>[] = [
     {
       label: "Selected",
       isBare: true,
-      cell: ({ id, attributes }) => (
+      cell: (token) => (
         <input
           type="checkbox"
-          aria-label={`Select ${attributes.description || "the token without a description"} of ${attributes["team-name"]}`}
-          checked={selected.has(id)}
-          onChange={() => toggle(id)}
+          aria-label={`Select ${nameOfToken(token)}`}
+          checked={selected.has(token.id)}
+          onChange={() => toggle(token.id)}
         />
       ),
     },
@@ -105,16 +106,19 @@ export function TokenList({
   ];
   return (
     <>
-      <DataTable label="Tokens of teams" rows={tokens} columns={columns} keyOf={({ id }) => id} marked={marked} />
+      {ended && <EndedNotice organization={organization} ended={ended} />}
+      {tokens.length > 0 && (
+        <DataTable label="Tokens of teams" rows={tokens} columns={columns} keyOf={({ id }) => id} marked={marked} />
+      )}
       {chosen.length > 0 && (
         <div class="table-foot">
           <ConfirmButton
             look="button danger"
-            label={`Delete ${counted(chosen.length, "token")}…`}
+            label={`Revoke ${counted(chosen.length, "token")}…`}
             needs={needsOf(tokensPath(organization), "DELETE")}
-            title={`Delete ${counted(chosen.length, "token")}`}
+            title={`Revoke ${counted(chosen.length, "token")} of teams`}
             typing={String(chosen.length)}
-            action="Delete"
+            action="Revoke"
             send={() =>
               deleteTokens(
                 api,
@@ -123,17 +127,61 @@ export function TokenList({
               )
             }
             onDone={() => {
+              setEnded({ tokens: chosen, at: new Date().toISOString() });
               setSelected(new Set());
               onChange();
             }}
           >
-            <p>They are refused from the answer on. All are deleted, or none.</p>
+            <ul>
+              {chosen.map((token) => (
+                <li key={token.id}>
+                  {nameOfToken(token)} <code class="small muted">{token.id}</code>
+                </li>
+              ))}
+            </ul>
+            <p>They are refused from the answer on. All are revoked, or none.</p>
           </ConfirmButton>
         </div>
       )}
     </>
   );
 }
+
+/** Tokens that were revoked on this page. */
+interface Ended {
+  readonly tokens: readonly Resource<TeamToken>[];
+  readonly at: string;
+}
+
+/** Who revoked which tokens, and when, with links to what is recorded of each. */
+function EndedNotice({
+  organization,
+  ended: { tokens, at },
+}: {
+  readonly organization: string;
+  readonly ended: Ended;
+}) {
+  const { name } = useSession();
+  return (
+    <div class="body" role="status">
+      <Notice tone="good" title={`Revoked: ${counted(tokens.length, "token")} of teams`}>
+        <p>
+          By {name}, <Time at={at} both />. The record of each:
+        </p>
+        <ul>
+          {tokens.map((token) => (
+            <li key={token.id}>
+              <a href={href(["teams", organization, teamOf(token)], { token: token.id })}>{nameOfToken(token)}</a>
+            </li>
+          ))}
+        </ul>
+      </Notice>
+    </div>
+  );
+}
+
+const nameOfToken = ({ attributes: { description, "team-name": team } }: Resource<TeamToken>): string =>
+  `${description || "the token without a description"} of ${team}`;
 
 /** A rotated token stays listed for some time after its end. */
 function TokenEnd({ at }: { readonly at: string | null }) {

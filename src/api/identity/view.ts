@@ -76,14 +76,21 @@ const ALIAS_IN_SUMMARY_VIEW = view<Shown<AliasRecord>>({
   name: ["string", ({ thing }) => thing.name],
 });
 
-/** An entity in a list by id. */
+/** An entity in a list by id. `display_name`: the name of a person whose alias is an id, such as the `sub` of a JWT. */
 export const ENTITY_SUMMARY_VIEW = view<Shown<EntityRecord>>({
   name: ["string", ({ thing }) => thing.name],
+  display_name: ["string", ({ thing }) => newestFirst(thing.aliases).find((name) => name !== "") ?? ""],
+  disabled: ["boolean", ({ thing }) => thing.disabled],
   aliases: [
     [ALIAS_IN_SUMMARY_VIEW.shape],
     ({ thing, mounts }) => thing.aliases.map((alias) => ALIAS_IN_SUMMARY_VIEW.show({ thing: alias, mounts })),
   ],
 });
+
+/** The `name` that the last login by each alias had in its metadata, the newest first. */
+function newestFirst(aliases: readonly AliasRecord[]): string[] {
+  return [...aliases].sort((a, b) => b.updatedAt - a.updatedAt).map(({ metadata }) => metadata.name ?? "");
+}
 
 const NAMED_ALIAS_VIEW = view<Shown<AliasRecord>>({
   name: ["string", ({ thing }) => thing.name],

@@ -1,0 +1,85 @@
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { newIssuer } from "../support/issuer.ts";
+import { browserPath, expectAccessible } from "./support/browser.ts";
+import { openPlace } from "./support/console-page.ts";
+import { type OpenedConsole, openConsole } from "./support/opened-console.ts";
+import { call } from "./support/server.ts";
+
+const executable = browserPath();
+
+/** People whose provider names them by an id, and tokens of their team. */
+describe.skipIf(executable === undefined)("people in the console", () => {
+  let opened: OpenedConsole;
+  let page: Page;
+
+  beforeAll(async () => {
+    opened = await openConsole(executable);
+    ({ page } = opened);
+  });
+  afterAll(async () => {
+    await opened?.close();
+    expect(opened.faults).toEqual([]);
+  });
+
+  it("are listed and found by the name of their login, without a token too, and say why they are refused", async () => {
+    const issuer = await newIssuer("EdDSA");
+    await opened.data("POST", "sys/auth/people", { type: "jwt" });
+    await opened.data("POST", "auth/people/config", { jwt_validation_pubkeys: [issuer.pem] });
+    const role = { role_type: "jwt", user_claim: "sub", bound_audiences: ["grove"], claim_mappings: { name: "name" } };
+    await opened.data("POST", "auth/people/role/staff", { ...role, token_ttl: "1h" });
+    const jwt = await issuer.sign({ sub: "00u5-7f31", name: "Ann Example" });
+    const login = () => opened.send("POST", "auth/people/login", { role: "staff", jwt });
+    const { client_token: token, entity_id: id } = (await login()).body.auth as Record<string, string>;
+    await opened.send("POST", "auth/token/revoke-self", {}, token);
+    await opened.data("POST", `identity/entity/id/${id}`, { disabled: true });
+    const refused = await fetch(`${opened.server.address}/v1/auth/people/login`, {
+      method: "POST",
+      body: JSON.stringify({ role: "staff", jwt }),
+    });
+    expect(refused.status).toBe(403);
+
+    await openPlace(page, "identity");
+    const listed = page
+      .getByRole("region", { name: /^Entities/ })
+      .getByRole("listitem")
+      .filter({ hasText: "Ann Example" });
+    await listed.getByText("disabled").waitFor();
+    await expectAccessible(page);
+    await page.keyboard.press("Control+k");
+    await page.getByRole("combobox", { name: "Search" }).fill("Ann Ex");
+    await page.getByRole("option", { name: /^Ann Example disabled/ }).click();
+    await page.getByRole("region", { name: /^Entity Ann Example/ }).waitFor();
+    await openPlace(page, `requests/${refused.headers.get("X-Request-Id")}`);
+    await page.getByText(/The check entity failed: “The entity of the holder is not disabled.”/).waitFor();
+  });
+
+  it("are told which tokens of their team end, and get a record of it", async () => {
+    const contentType = "application/vnd.api+json";
+    const post = async (path: string, type: string, attributes: object): Promise<string> => {
+      const body = { data: { type, attributes } };
+      const answer = await call(opened.server, "POST", `/api/v2/${path}`, {
+        ...{ token: opened.server.rootToken, contentType, body },
+      });
+      return (answer.body.data as { readonly id: string }).id;
+    };
+    await post("organizations", "organizations", { name: "acme", email: "admin@example.com" });
+    const team = await post("organizations/acme/teams", "teams", { name: "platform" });
+    const id = await post(`teams/${team}/authentication-tokens`, "authentication-tokens", { description: "laptop" });
+    await openPlace(page, `teams/acme/${team}`);
+    await page.getByRole("button", { name: "New token…" }).click();
+    await page.getByRole("dialog").getByText("Without an end this token never ends").waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("checkbox", { name: "Select laptop of platform" }).check();
+    await page.getByRole("button", { name: "Revoke 1 token…" }).click();
+    await page.getByRole("dialog").getByText(`laptop of platform ${id}`).waitFor();
+    await page.getByLabel("Type 1 to confirm").fill("1");
+    await page.getByRole("button", { name: "Revoke", exact: true }).click();
+    const said = page.getByRole("status").filter({ hasText: "Revoked: 1 token of teams" });
+    await said.getByText(/^By (?:root|token), /).waitFor();
+    await expectAccessible(page);
+    await said.getByRole("link", { name: "laptop of platform" }).click();
+    const events = page.getByRole("region", { name: "The token that you looked for" }).getByRole("listitem");
+    await events.filter({ hasText: `Deleted the team token ${id} by root` }).waitFor();
+  });
+});
