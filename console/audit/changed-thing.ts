@@ -1,3 +1,4 @@
+import { counted } from "../format.ts";
 import { href } from "../href.ts";
 import type { AuditEvent } from "./event.ts";
 
@@ -70,9 +71,19 @@ const THINGS: readonly Thing[] = [
 
 const WRITES: ReadonlySet<string> = new Set(["create", "update", "patch"]);
 
+/** Most tokens of a deletion that are named. */
+const NAMED = 8;
+
 /** What a change was about; null for one whose path says as much. */
-export function changedThing({ operation = "", path = "" }: AuditEvent): ChangedThing | null {
+export function changedThing(event: AuditEvent): ChangedThing | null {
+  const { operation = "", path = "", target_accessors: tokens = [] } = event;
   const isDeletion = operation === "delete";
+  // One request can delete many tokens of teams, which its path does not name.
+  if (isDeletion && tokens.length > 0) {
+    const more = tokens.length > NAMED ? ` and ${counted(tokens.length - NAMED, "other")}` : "";
+    const text = tokens.length === 1 ? "Deleted the team token" : "Deleted the team tokens";
+    return { text, name: tokens.slice(0, NAMED).join(", ") + more, to: "" };
+  }
   // The log may have a mark in the place of a name.
   if (path.includes("<") || (!isDeletion && !WRITES.has(operation))) return null;
   for (const { form, verbs, what, nameOf, placeOf } of THINGS) {
