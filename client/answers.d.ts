@@ -745,7 +745,7 @@ export interface components {
         readonly RevocationJob: {
             readonly id: string;
             /** @enum {string} */
-            readonly state: "counting" | "counted" | "refused" | "running" | "done" | "stopped" | "failed";
+            readonly state: "counting" | "counted" | "refused" | "running" | "done" | "incomplete" | "stopped" | "failed";
             readonly dry_run: boolean;
             readonly filter: Record<string, unknown>;
             readonly named: number;
@@ -767,6 +767,7 @@ export interface components {
             readonly spared: number;
             readonly mismatched: number;
             readonly remaining: number | null;
+            readonly not_ended: number;
             readonly failures: readonly string[];
             readonly preview?: {
                 readonly count: number;
@@ -808,7 +809,7 @@ export interface components {
             readonly jobs: readonly {
                 readonly id: string;
                 /** @enum {string} */
-                readonly state: "counting" | "counted" | "refused" | "running" | "done" | "stopped" | "failed";
+                readonly state: "counting" | "counted" | "refused" | "running" | "done" | "incomplete" | "stopped" | "failed";
                 readonly dry_run: boolean;
                 readonly filter: Record<string, unknown>;
                 readonly named: number;
@@ -830,6 +831,7 @@ export interface components {
                 readonly spared: number;
                 readonly mismatched: number;
                 readonly remaining: number | null;
+                readonly not_ended: number;
                 readonly failures: readonly string[];
                 readonly preview?: {
                     readonly count: number;
@@ -865,7 +867,12 @@ export interface components {
                     readonly count: number;
                     readonly more: boolean;
                 };
+                readonly not_ended: number;
             };
+            readonly not_ended: readonly {
+                readonly accessor: string;
+                readonly cause: string;
+            }[];
             readonly unrevoked_leases: {
                 readonly waiting: number;
                 readonly failing: number;
@@ -885,6 +892,7 @@ export interface components {
             readonly ended: number;
             readonly unknown: number;
             readonly alive: readonly string[];
+            readonly unanswered: readonly string[];
             readonly unrevoked_leases: {
                 readonly waiting: number;
                 readonly failing: number;

@@ -14,6 +14,7 @@ import { CheckAgain, MOST_BY_ITSELF } from "./check-again.tsx";
 import { EndOrphans } from "./end-orphans.tsx";
 import { ExportButton } from "./export-button.tsx";
 import type { LeaseCheck } from "./lease-headline.ts";
+import { NotEndedNotice } from "./not-ended-notice.tsx";
 import { MOST_MAKERS, orphansOfTokens } from "./orphans-made.ts";
 import { OrphansNotice } from "./orphans-notice.tsx";
 import { readReceipt, verifyEnded } from "./read-receipt.ts";
@@ -61,7 +62,7 @@ export function ReceiptCard({ receipt, preview, onCheck }: ReceiptCardProps) {
   return (
     <Card title="What ended" beside={<ExportButton walk={file} total={numbers.total} />}>
       {file.problem && <ProblemNotice problem={file.problem} />}
-      {numbers.total > 0 && (
+      {numbers.total + numbers.not_ended > 0 && (
         <CheckAgain
           // Rendered anew when the sweep has recorded more, which is checked too.
           key={`${job} ${receipt.complete === true}`}
@@ -72,6 +73,11 @@ export function ReceiptCard({ receipt, preview, onCheck }: ReceiptCardProps) {
           onNone={onCheck}
           first={numbers.total <= MOST_BY_ITSELF ? "once" : "never"}
         />
+      )}
+      {numbers.not_ended > 0 && (
+        <div class="body">
+          <NotEndedNotice receipt={receipt} />
+        </div>
       )}
       <Facts body rows={rows} />
       <div class="body stack tight">

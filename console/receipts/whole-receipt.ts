@@ -30,6 +30,7 @@ export const wholeCheck = (ask: Ask<EndedCheck>, progress: Progress): Promise<An
       ended: all.ended + page.ended,
       unknown: all.unknown + page.unknown,
       alive: all.alive.concat(page.alive),
+      unanswered: all.unanswered.concat(page.unanswered),
       unrevoked_leases: sumOf(all.unrevoked_leases, page.unrevoked_leases),
       next: page.next,
     }),

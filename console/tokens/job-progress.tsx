@@ -64,6 +64,11 @@ export function JobProgress({ id, onRead, leases }: JobProgressProps) {
           <span class="number">{jobText(job)}</span>
           {job.ended_before > 0 && `, ${count(job.ended_before)} had ended before`}
           {job.mismatched > 0 && `, ${count(job.mismatched)} are not what the list says of them`}
+          {job.not_ended > 0 && (
+            <strong class="bad">
+              , {count(job.not_ended)} that matched {running ? "not yet" : "not"} ended
+            </strong>
+          )}
           {job.state === "done" && ". "}
           {job.state === "done" &&
             (leases.tone === "bad" ? (
@@ -83,7 +88,11 @@ export function JobProgress({ id, onRead, leases }: JobProgressProps) {
         </Notice>
       )}
       {job?.state === "failed" && <Notice tone="bad" title="The revocation failed before its end" />}
-      {job && job.failures.length > 0 && <Notice tone="warn" title={counted(job.failures.length, "failure")} />}
+      {job && job.failures.length > 0 && (
+        <Notice tone="warn" title={counted(job.failures.length, "failure")}>
+          The last: {job.failures.at(-1)}
+        </Notice>
+      )}
       {problem && <ProblemNotice problem={problem} />}
       {running && (
         <div class="row">

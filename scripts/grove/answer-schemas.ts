@@ -183,7 +183,8 @@ export const RECEIPT = z.object({
   request_id: z.string(),
   started: z.string(),
   finished: z.string().nullable(),
-  numbers: z.object({ matched: z.number(), total: z.number(), leases: COUNT }),
+  numbers: z.object({ matched: z.number(), total: z.number(), leases: COUNT, not_ended: z.number().default(0) }),
+  not_ended: z.array(z.object({ accessor: z.string(), cause: z.string() })).default([]),
 });
 export type Receipt = AnsweredBy<Api.Receipt, typeof RECEIPT>;
 
@@ -193,6 +194,8 @@ export const ENDED_CHECK = z.object({
   ended: z.number(),
   unknown: z.number(),
   alive: z.array(z.string()),
+  /** Tokens whose tree does not answer, as its database is damaged. */
+  unanswered: z.array(z.string()).default([]),
   unrevoked_leases: UNREVOKED,
   next: z.string(),
 });
@@ -214,14 +217,15 @@ export type Preview = AnsweredBy<Api.RevocationPreview, typeof PREVIEW>;
 /** A bulk revocation, or its count. */
 export const JOB = z.object({
   id: z.string(),
-  state: z.enum(["counting", "counted", "refused", "running", "done", "stopped", "failed"]),
+  state: z.enum(["counting", "counted", "refused", "running", "done", "incomplete", "stopped", "failed"]),
   counted: z.number(),
   preview: PREVIEW.optional(),
   matched: z.number().nullable(),
   total: z.number(),
   /** When it ended; null while its numbers may grow, also while a stopped job finishes its step. */
   finished: z.string().nullable(),
-  failures: z.array(z.unknown()).default([]),
+  failures: z.array(z.string()).default([]),
+  not_ended: z.number().default(0),
 });
 export type Job = AnsweredBy<Api.RevocationJob, typeof JOB>;
 

@@ -43,6 +43,12 @@ export function failureOfPlatform(error: unknown): Failure | null {
   return isRefusedCall(error) || isLostCall(error) ? LOST : null;
 }
 
+/** True when an error is of a damaged database. */
+export function isDamaged(error: unknown): boolean {
+  const failure = failureOfPlatform(error);
+  return failure?.code === "unavailable" && failure.fault === "database_damaged";
+}
+
 const DAMAGED_DATABASE = unavailable(
   "a database of the service is damaged: the server's log names its file",
   60,

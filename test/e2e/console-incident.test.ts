@@ -314,7 +314,7 @@ describe.skipIf(executable === undefined)("an incident in the console", () => {
     await page.unroute(check);
     // A check of a part is no proof of the whole.
     const none = { waiting: 0, failing: 0, more: false, failures: [] };
-    const part = { checked: 0, ended: 0, unknown: 0, alive: [], unrevoked_leases: none, next: "" };
+    const part = { checked: 0, ended: 0, unknown: 0, alive: [], unanswered: [], unrevoked_leases: none, next: "" };
     await page.route(check, (route) => route.fulfill({ json: { data: part } }));
     await receipt.getByRole("button", { name: "Check again" }).click();
     await receipt.getByText("Leases: those of the tokens that were not checked are not known").waitFor();

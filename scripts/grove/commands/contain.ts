@@ -103,6 +103,7 @@ function sumOf(all: EndedCheck, page: EndedCheck): EndedCheck {
     ended: all.ended + page.ended,
     unknown: all.unknown + page.unknown,
     alive: [...all.alive, ...page.alive],
+    unanswered: [...all.unanswered, ...page.unanswered],
     unrevoked_leases: {
       waiting: a.waiting + b.waiting,
       failing: a.failing + b.failing,
@@ -130,6 +131,7 @@ function show(terminal: Terminal, receipt: Receipt, check: EndedCheck): void {
   terminal.out(`time      ${preciseTime(started)} to ${finished === null ? "?" : preciseTime(finished)}`);
   const { alive, ended } = check;
   const isRefused = alive.length === 0 && ended >= numbers.total;
+  const isOpen = !isRefused && alive.length === 0;
   terminal.out(
     styled(
       terminal,
@@ -138,9 +140,30 @@ function show(terminal: Terminal, receipt: Receipt, check: EndedCheck): void {
     ),
   );
   for (const accessor of alive) terminal.out(`  can be used: ${accessor}`);
-  if (!isRefused && alive.length === 0)
+  showNotEnded(terminal, receipt, check);
+  if (isOpen)
     terminal.out(`  the others are not swept yet, or no longer kept: ${asCalled(`contain --job ${job}`)} asks again`);
   showLeases(terminal, receipt, check);
+}
+
+/** Most tokens that are named with the cause why they have not ended. */
+const SHOWN_NOT_ENDED = 20;
+
+/** What the job could not end, why, and what to do. */
+function showNotEnded(terminal: Terminal, receipt: Receipt, { unanswered }: EndedCheck): void {
+  const { job, numbers, not_ended: named } = receipt;
+  if (numbers.not_ended === 0) return;
+  terminal.out(
+    styled(terminal, "red", `not ended ${number(numbers.not_ended, "token")} that matched, and everything below`),
+  );
+  for (const { accessor, cause } of named.slice(0, SHOWN_NOT_ENDED)) {
+    terminal.out(`  ${accessor}: ${harmless(cause)}`);
+    if (unanswered.includes(accessor)) terminal.out("    refused for now: requests with it are answered 503");
+  }
+  const others = numbers.not_ended - Math.min(named.length, SHOWN_NOT_ENDED);
+  if (others > 0)
+    terminal.out(`  ... and ${others} others: ${asCalled(`contain --job ${job} --json`)} names ${named.length}`);
+  terminal.out(`  mend that, then contain what is left again: ${helpAsCalled("docs/runbook.md, A job is incomplete")}`);
 }
 
 function showLeases(

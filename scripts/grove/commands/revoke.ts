@@ -70,10 +70,10 @@ export async function revokeSelected(
   return code.ok ? ok({ code: code.value, job }) : code;
 }
 
-/** A job goes on without this command: how to follow and to stop it, in commands that can be copied. */
+/** The service does a job, not this command: how to follow and to stop it, in commands that can be copied. */
 function jobLines(job: string): string[] {
   return [
-    `job ${job}, which continues without this command:`,
+    `job ${job}, which the service does, also without this command:`,
     `  ${asCalled(`revoke --job ${job}`)}   follows it`,
     `  ${asCalled(`revoke --stop ${job}`)}  stops it`,
   ];
@@ -171,13 +171,17 @@ async function isConfirmed(terminal: Terminal, total: number): Promise<boolean> 
 }
 
 function showEnd(terminal: Terminal, job: Job, json: boolean, isQuiet: boolean): number {
-  const { state, matched, total, preview, failures } = job;
+  const { state, matched, total, preview, failures, not_ended: left } = job;
   if (json) {
     if (!isQuiet) terminal.out(JSON.stringify(job));
   } else {
     const style = state === "done" && failures.length === 0 ? "green" : "red";
     const of = `${total} of ${preview?.total ?? 0} ended, ${matched ?? 0} that matched and everything below`;
-    terminal.out(styled(terminal, style, `${state}: ${of}, ${number(failures.length, "failure")}`));
+    const notEnded = left > 0 ? `, ${left} that matched not ended` : "";
+    terminal.out(styled(terminal, style, `${state}: ${of}${notEnded}, ${number(failures.length, "failure")}`));
+    const last = failures.at(-1);
+    if (last !== undefined) terminal.say(`the last failure: ${harmless(last)}`);
+    if (left > 0 && !isQuiet) terminal.say(`which and why: ${asCalled(`contain --job ${job.id}`)}`);
     if (state === "refused") terminal.say("more would end than was counted before: nothing was revoked");
   }
   return state === "done" && failures.length === 0 ? 0 : 1;

@@ -1,12 +1,13 @@
 import { currentTime, LATE, type Ms, orLate } from "../../base/clock.ts";
 import { inGroups } from "../../base/parallel.ts";
+import { isDamaged } from "../../base/platform-errors.ts";
 import { loadInstallation } from "../../system/installation.ts";
 import { isEnded } from "../../system/watermarks.ts";
 import { treeIdOf } from "../../token/ids.ts";
 import { treeAt } from "../../token/tree-stub.ts";
 import type { ListingEnv } from "../env.ts";
 import { judged, type ListedToken } from "./entry.ts";
-import { treesWithLeases } from "./queries.ts";
+import { findInInventory, treesWithLeases } from "./queries.ts";
 import {
   byTree,
   type CountCursor,
@@ -127,7 +128,18 @@ async function tallyOf(env: ListingEnv, { includeRoot }: Selection, tokens: read
 
 async function countShare(env: ListingEnv, selection: Selection, share: TreeShare): Promise<TreeShare> {
   const { treeId, accessors, from } = share;
-  const counted = await treeAt(env, treeId).countMeant(selectedInTree(selection, treeId, accessors), from);
+  const inTree = selectedInTree(selection, treeId, accessors);
+  const counted = await treeAt(env, treeId)
+    .countMeant(inTree, from)
+    .catch((error: unknown) => {
+      if (isDamaged(error)) return null;
+      throw error;
+    });
+  // A damaged tree must not keep the tokens of all others alive. Its tokens are counted by the list, without what is below.
+  if (!counted) {
+    const listed = await findInInventory(env, accessors);
+    return { ...share, from: null, tally: await tallyOf(env, selection, [...listed.values()]) };
+  }
   const before = counted.anew ? NO_TALLY : share.tally;
   return { ...share, from: counted.next, tally: addTally(before, counted.tally) };
 }

@@ -2,6 +2,7 @@ import { addNumbers } from "../../base/add-numbers.ts";
 import { currentTime, type Ms } from "../../base/clock.ts";
 import { objectNamed } from "../../base/object-stub.ts";
 import { inGroups } from "../../base/parallel.ts";
+import { failureOfPlatform, isDamaged } from "../../base/platform-errors.ts";
 import { type Migration, setColumns, storedJson } from "../../storage/tables.ts";
 import { GroveObject } from "../../system/grove-object.ts";
 import type { RevocationOrigin } from "../../system/revocation-origin.ts";
@@ -22,6 +23,16 @@ import {
   selectedInTree,
   selectedTokens,
 } from "./selection.ts";
+import {
+  afterPage,
+  afterRetry,
+  type FailedTree,
+  isTooMuch,
+  isTreeGivenUp,
+  MAX_SET_ASIDE_TREES,
+  notEnded,
+  type SetAsideTree,
+} from "./set-aside-trees.ts";
 import type { Tally } from "./tally.ts";
 
 export const TOKEN_REVOCATION_MIGRATIONS: readonly Migration[] = [
@@ -52,10 +63,27 @@ export const TOKEN_REVOCATION_MIGRATIONS: readonly Migration[] = [
       CREATE INDEX jobs_by_number ON jobs (number);
     `,
   },
+  {
+    version: 2,
+    description: "trees of a job that failed, while it goes on with the others",
+    sql: "ALTER TABLE jobs ADD COLUMN set_aside TEXT;",
+  },
 ];
 
-/** `counted`: a dry run has ended. `refused`: the count is above `Expected`. */
-export const JOB_STATES = ["counting", "counted", "refused", "running", "done", "stopped", "failed"] as const;
+/**
+ * `counted`: a dry run has ended. `refused`: the count is above `Expected`. `incomplete`: the job has ended, but for the
+ * tokens of trees that kept failing.
+ */
+export const JOB_STATES = [
+  "counting",
+  "counted",
+  "refused",
+  "running",
+  "done",
+  "incomplete",
+  "stopped",
+  "failed",
+] as const;
 type JobState = (typeof JOB_STATES)[number];
 
 /** Maximum numbers of selected tokens (`count`) and of all tokens (`total`) that a job may end; null: no limit. */
@@ -86,10 +114,15 @@ export interface RevocationJob extends RevokedInTree {
   readonly tally: Tally | null;
   /** Failures in a row of the current step, which is repeated. */
   readonly failures: readonly string[];
+  /** Number of selected tokens in trees that failed, and which and why, as far as they are named. */
+  readonly notEnded: ReturnType<typeof notEnded>;
   readonly selection: Selection;
 }
 
 export type ListedJob = Omit<RevocationJob, "selection" | "tally">;
+
+/** `position` of a job that has read its whole selection. */
+const AT_END = "null";
 
 /** Stored before the step is performed. */
 interface PlannedStep {
@@ -97,9 +130,16 @@ interface PlannedStep {
   /** JSON of the `SelectionPosition` after it; null at the end. */
   readonly next: string | null;
   readonly ends: PlannedEnds;
+  /** Trees that the step does not call: they failed while it was planned, or were given up. Absent: none. */
+  readonly skipped?: readonly FailedTree[];
+  /** True for a step that calls the trees that were set aside again. */
+  readonly retries?: true;
 }
 
-/** JSON: `selection`, `count` (`CountState`), `position` (`SelectionPosition`), `step` (`PlannedStep`), `failures`. */
+/**
+ * JSON: `selection`, `count` (`CountState`), `position` (`SelectionPosition`), `step` (`PlannedStep`), `failures`,
+ * `set_aside` (`SetAsideTree[]`).
+ */
 type JobRow = Record<keyof RevokedInTree, number> & {
   id: string;
   dry: number;
@@ -113,7 +153,12 @@ type JobRow = Record<keyof RevokedInTree, number> & {
   position: string | null;
   step: string | null;
   failures: string;
+  set_aside: string | null;
 };
+
+function setAsideOf({ set_aside: stored }: Pick<JobRow, "set_aside">): readonly SetAsideTree[] {
+  return stored === null ? [] : storedJson<SetAsideTree[]>(stored);
+}
 
 function jobOf(row: JobRow): RevocationJob {
   const selection = storedJson<Selection>(row.selection);
@@ -137,6 +182,7 @@ function jobOf(row: JobRow): RevocationJob {
     numbers: tally && numbers,
     tally,
     failures: storedJson<string[]>(row.failures),
+    notEnded: notEnded(setAsideOf(row)),
   };
 }
 
@@ -156,6 +202,9 @@ const RETRY_MS = 5000;
 /** Number of the newest jobs that are kept, of revocations and of dry runs each. */
 const KEPT_JOBS = 100;
 const MAX_FAILURES = 20;
+/** Cause of a failure that is not one of the platform. */
+const UNKNOWN_CAUSE = "a step failed: the log of the service has the error";
+
 /** After this many failures in a row, a step estimates what it ended instead of waiting for the records. */
 const MAX_UNCOUNTED = 10;
 
@@ -163,15 +212,19 @@ const MAX_UNCOUNTED = 10;
  * Counts and revokes many tokens in steps, one job after the other; jobs that count come first. The position of a job
  * is in its row, written after each step. What a step will end is written before it: a step that is repeated after a
  * crash finds its tokens dead, and still counts them. A filter selects no token that is created later: the request
- * bounds it (`createdUpTo`) before the count, so that a job revokes what was counted.
+ * bounds it (`createdUpTo`) before the count, so that a job revokes what was counted. A tree that fails is set aside while
+ * the job goes on with the others, and called again at the end.
  */
 export class TokenRevocations extends GroveObject<ListingEnv> {
+  /** True when the next step calls trees again that have just failed. */
+  #waits = false;
+
   constructor(ctx: DurableObjectState, env: ListingEnv) {
     super(ctx, env, TOKEN_REVOCATION_MIGRATIONS);
     this.alarms.addJob(DUTY, {
       running: () => this.#next(),
       step: (job) => this.#goOn(job),
-      pauseMs: () => PAUSE_MS,
+      pauseMs: () => (this.#waits ? RETRY_MS : PAUSE_MS),
       retryMs: () => RETRY_MS,
     });
     if (this.#next()) ctx.blockConcurrencyWhile(() => this.alarms.restore());
@@ -205,8 +258,8 @@ export class TokenRevocations extends GroveObject<ListingEnv> {
     // A row can be much larger than the listed job, so rows are read one by one.
     const rows = this.tables.exec<JobRow>("SELECT * FROM jobs WHERE dry = 0 ORDER BY number DESC");
     return Array.from(rows, (row) => {
-      const { selection: _, tally: _tally, ...listed } = jobOf(row);
-      return listed;
+      const { selection: _, tally: _tally, notEnded: left, ...listed } = jobOf(row);
+      return { ...listed, notEnded: { count: left.count, tokens: [] } };
     });
   }
 
@@ -218,23 +271,25 @@ export class TokenRevocations extends GroveObject<ListingEnv> {
 
   /**
    * Stops a running job after its current step. Until that step is done, even if it has to be repeated, the job has not
-   * finished. A step whose plan is not stored yet is not performed. Revoked tokens stay revoked. Returns null when
-   * there is no such job.
+   * finished. A step whose plan is not stored yet is not performed. Trees that were set aside are called once more,
+   * because a call may have been done and only its answer lost. Revoked tokens stay revoked. Returns null when there is
+   * no such job.
    */
   stop(id: string): RevocationJob | null {
     const row = this.#find(id);
     if (row?.finished_at === null) {
-      if (row.step === null) this.#end(id, "stopped");
+      if (row.step === null && setAsideOf(row).every(isTreeGivenUp)) this.#end(id, "stopped");
       else this.#change(id, { state: "stopped" });
     }
     return this.read(id);
   }
 
   async #goOn(job: JobRow): Promise<void> {
+    this.#waits = false;
     try {
       await (job.state === "counting" ? this.#count(job) : this.#step(job));
     } catch (error) {
-      this.#failed(job);
+      this.#failed(job, causeOf(error));
       throw new Error(`job ${job.id}: ${String(error)}`);
     }
   }
@@ -253,57 +308,98 @@ export class TokenRevocations extends GroveObject<ListingEnv> {
   async #step(job: JobRow): Promise<void> {
     const selection = storedJson<Selection>(job.selection);
     const repeated = job.step === null ? null : storedJson<PlannedStep>(job.step);
-    const step = repeated ?? (await this.#plan(selection, job.position));
+    const step = repeated ?? (await this.#plan(selection, job));
     if (!repeated) {
-      // A job that was stopped while the step was planned has finished, and the answer to stop() said so.
-      if (this.#find(job.id)?.state !== "running") return;
+      // A job that was stopped while the step was planned ends no more tokens, and the answer to stop() said so.
+      const state = this.#find(job.id)?.state;
+      if (state !== "running" && !(job.state === "stopped" && step.retries)) return;
       this.#change(job.id, { step: JSON.stringify(step) });
     }
-    const done = await this.#revoke(job, selection, step, repeated !== null);
-    this.#change(job.id, { ...addNumbers(done, job), position: step.next, step: null, failures: "[]" });
+    const { done, failed } = await this.#revoke(job, selection, step, repeated !== null || step.retries === true);
+    const before = setAsideOf(job);
+    const setAside = step.retries
+      ? afterRetry(before, failed)
+      : afterPage(before, byTree(step.accessors), step.ends, failed);
+    const position = step.next ?? AT_END;
+    const stored = setAside.length === 0 ? null : JSON.stringify(setAside);
+    this.#change(job.id, { ...addNumbers(done, job), position, step: null, failures: "[]", set_aside: stored });
     const state = this.#find(job.id)?.state;
     if (state === "stopped") this.#end(job.id, "stopped");
-    else if (state === "running" && step.next === null) this.#end(job.id, "done");
+    else if (state === "running") this.#endIfDone(job.id, position, setAside);
   }
 
-  async #plan(selection: Selection, position: string | null): Promise<PlannedStep> {
+  #endIfDone(id: string, position: string, setAside: readonly SetAsideTree[]): void {
+    const open = setAside.filter((tree) => !isTreeGivenUp(tree));
+    if (setAside.length - open.length > MAX_SET_ASIDE_TREES) this.#end(id, "failed");
+    else if (position === AT_END && open.length === 0) this.#end(id, setAside.length > 0 ? "incomplete" : "done");
+    else this.#waits = position === AT_END || isTooMuch(open);
+  }
+
+  async #plan(selection: Selection, job: JobRow): Promise<PlannedStep> {
+    const { position, state } = job;
+    const setAside = setAsideOf(job);
+    const open = setAside.filter((tree) => !isTreeGivenUp(tree));
+    if (position === AT_END || state === "stopped" || isTooMuch(open)) {
+      const accessors = open.flatMap((tree) => tree.accessors);
+      return { accessors, next: position, ends: open.flatMap(({ ends }) => ends), retries: true };
+    }
     const from = position === null ? null : storedJson<SelectionPosition>(position);
     const { accessors, listed, next } = await selectedTokens(this.env, selection, from, STEP, currentTime());
+    const skipped: FailedTree[] = setAside.filter(isTreeGivenUp);
     const singles = listed.filter((token) => isSingleSelected(token, selection));
-    const others = byTree(accessors, singles);
-    const asked = await inGroups(others, async ([treeId, of]): Promise<PlannedEnds[number]> => {
-      const { revoked, total } = await this.#revokeInTree(selection, treeId, of, true);
-      return [treeId, revoked, total];
+    const others = byTree(accessors, singles).filter(([treeId]) => skipped.every((tree) => tree.treeId !== treeId));
+    const asked = await inGroups(others, async ([treeId, of]): Promise<PlannedEnds> => {
+      const answer = await this.#orFailed(treeId, () => this.#revokeInTree(selection, treeId, of, true), skipped);
+      return answer ? [[treeId, answer.revoked, answer.total]] : [];
     });
     const taken = singles.filter((token) => selection.includeRoot || !isRoot(token));
     const ends = taken.map(({ accessor }) => [decodeStoredId(accessor)?.treeId ?? "", 1, 1] as const);
-    return { accessors, next: next === null ? null : JSON.stringify(next), ends: [...asked, ...ends] };
+    const planned = { accessors, next: next === null ? null : JSON.stringify(next), ends: [...asked.flat(), ...ends] };
+    return skipped.length === 0 ? planned : { ...planned, skipped };
+  }
+
+  /** Calls a tree. null when it fails, which is then logged and one of `failed`. */
+  async #orFailed<T>(treeId: string, ask: () => Promise<T>, failed: FailedTree[]): Promise<T | null> {
+    try {
+      return await ask();
+    } catch (error) {
+      console.error(JSON.stringify({ type: DUTY, tree: treeId, error: String(error) }));
+      failed.push({ treeId, cause: causeOf(error), isDamaged: isDamaged(error) });
+      return null;
+    }
   }
 
   /** Performs a step. `repeated`: it was started before, and that attempt may have ended tokens. */
-  async #revoke(job: JobRow, selection: Selection, step: PlannedStep, repeated: boolean): Promise<RevokedInTree> {
-    const { accessors, ends } = step;
+  async #revoke(
+    job: JobRow,
+    selection: Selection,
+    step: PlannedStep,
+    repeated: boolean,
+  ): Promise<{ readonly done: RevokedInTree; readonly failed: readonly FailedTree[] }> {
+    const { accessors, ends, skipped = [] } = step;
+    const failed: FailedTree[] = [...skipped];
     const unswept = new Set<string>();
-    const mark = ([treeId, of]: [string, string[]]) => this.#revokeInTree(selection, treeId, of, false);
+    const mark = async ([treeId, of]: [string, string[]]): Promise<RevokedInTree> => {
+      const ask = () => this.#revokeInTree(selection, treeId, of, false);
+      return (await this.#orFailed(treeId, ask, failed)) ?? NOTHING_REVOKED;
+    };
     const sweep = async ([treeId]: [string, string[]], { revoked, gone }: RevokedInTree): Promise<void> => {
       // The first attempt may have failed before the sweep, and only the sweep records what ended.
       if (revoked === 0 && !(repeated && gone > 0)) return;
       unswept.add(treeId);
       if (await treeAt(this.env, treeId).sweep()) unswept.delete(treeId);
     };
-    const trees = byTree(accessors);
+    const trees = byTree(accessors).filter(([treeId]) => skipped.every((tree) => tree.treeId !== treeId));
     const answers = await this.env.deployment.pace.cleanUpTrees(trees, { mark, sweep });
     const sum = sumOf(answers);
-    if (!repeated || sum.gone === 0) return sum;
+    if (!repeated || sum.gone === 0) return { done: sum, failed };
     if (storedJson<string[]>(job.failures).length < MAX_UNCOUNTED) {
       if (unswept.size > 0) throw new Error("what the first attempt ended can't be counted before it is swept");
-      return withRecords(sum, await countRevoked(this.env, job.id, job.started_at, accessors));
+      const recorded = await countRevoked(this.env, job.id, job.started_at, accessors);
+      return { done: withRecords(sum, recorded), failed };
     }
-    return estimated(
-      answers,
-      trees.map(([treeId]) => treeId),
-      ends,
-    );
+    const treeIds = trees.map(([treeId]) => treeId);
+    return { done: estimated(answers, treeIds, ends), failed };
   }
 
   #revokeInTree(selection: Selection, treeId: string, accessors: readonly string[], dry: boolean) {
@@ -313,10 +409,10 @@ export class TokenRevocations extends GroveObject<ListingEnv> {
   }
 
   /** Records a failed step, which is repeated. After `MAX_FAILURES` in a row the job is given up. */
-  #failed({ id, failures: before }: JobRow): void {
+  #failed({ id, failures: before }: JobRow, cause: string): void {
     // A job that was stopped during the step may have finished. Then its failure changes nothing.
     if (this.#find(id)?.finished_at !== null) return;
-    const failures = [...storedJson<string[]>(before), `${new Date(currentTime()).toISOString()}: a step failed`];
+    const failures = [...storedJson<string[]>(before), `${new Date(currentTime()).toISOString()}: ${cause}`];
     this.#change(id, { failures: JSON.stringify(failures) });
     if (failures.length >= MAX_FAILURES) this.#end(id, "failed");
   }
@@ -339,6 +435,12 @@ export class TokenRevocations extends GroveObject<ListingEnv> {
   #find(id: string): JobRow | null {
     return this.tables.exec<JobRow>("SELECT * FROM jobs WHERE id = ?", id).toArray()[0] ?? null;
   }
+}
+
+/** Says why a call failed, in words that hold nothing secret. */
+function causeOf(error: unknown): string {
+  const failure = failureOfPlatform(error);
+  return failure?.code === "unavailable" ? failure.message : UNKNOWN_CAUSE;
 }
 
 /** How the object is called in a cluster. */

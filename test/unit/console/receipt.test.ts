@@ -20,7 +20,8 @@ const receipt = (accessors: readonly string[], next: string): Receipt => ({
   started: "2026-11-22T10:00:00Z",
   finished: "2026-11-22T10:00:01Z",
   filter: { policy: "old" },
-  numbers: { matched: 1, total: 3, leases: { count: 4, more: false } },
+  numbers: { matched: 1, total: 3, leases: { count: 4, more: false }, not_ended: 0 },
+  not_ended: [],
   unrevoked_leases: NONE,
   accessors,
   next,
@@ -28,7 +29,7 @@ const receipt = (accessors: readonly string[], next: string): Receipt => ({
 
 describe("the sentence about the leases of a revocation", () => {
   const leases = { count: 8, more: false };
-  const check = { checked: 1080, ended: 1080, unknown: 0, alive: [], unrevoked_leases: NONE, next: "" };
+  const check = { checked: 1080, ended: 1080, unknown: 0, alive: [], unanswered: [], unrevoked_leases: NONE, next: "" };
   const failing = { ...check, unrevoked_leases: { ...NONE, failing: 8 } };
 
   it("says done only without leases, or when all are known to have ended", () => {
@@ -90,6 +91,7 @@ describe("the receipt of a revocation", () => {
       checked: 4,
       ended: 3 - alive.length,
       unknown: 1,
+      unanswered: [],
       alive,
       unrevoked_leases: {
         ...{ waiting: 1, failing: 1, more: next !== "" },

@@ -61,7 +61,14 @@ describe("the numbers of a revocation", () => {
     ...{ dry_run: false, filter: {}, named: 0, asked_by: null, request_id: "", expected: 38, expected_total: 1168 },
     ...{ started: "2026-11-22T05:06:00Z", spared: 0 },
     ...({ id: "j", state: "done", counted: 1168, preview, matched: 38, total: 1168, revoked: 38 } as const),
-    ...{ ended_before: 0, mismatched: 0, remaining: null, finished: "2026-11-22T05:06:07Z", failures: [] },
+    ...{
+      ended_before: 0,
+      mismatched: 0,
+      remaining: null,
+      finished: "2026-11-22T05:06:07Z",
+      not_ended: 0,
+      failures: [],
+    },
   };
 
   it("are what match, and all that end with them, before and after", () => {

@@ -201,12 +201,13 @@ it("tokens that a job revoked are found by the job, with all that ended with the
     ended: 2,
     unknown: 0,
     alive: [],
+    unanswered: [],
     unrevoked_leases: NONE,
     next: "",
   });
   const madeUp = `A${top.accessor.slice(1, -1)}A`;
   expect(await verify({ accessors: [top.accessor, child.accessor, madeUp, "garbage"] })).toEqual({
-    ...{ checked: 4, ended: 1, unknown: 2, alive: [top.accessor], unrevoked_leases: NONE, next: "" },
+    ...{ checked: 4, ended: 1, unknown: 2, alive: [top.accessor], unanswered: [], unrevoked_leases: NONE, next: "" },
   });
   expect(await verify({ accessors: Array.from({ length: 900 }, (_, at) => `x${at}`) })).toMatchObject({ unknown: 900 });
   for (const [asked, status] of [

@@ -3,6 +3,7 @@ import { dataAnswer } from "../../../auth/route-description.ts";
 import { formatRfc3339, formatTime } from "../../../base/clock.ts";
 import { MAX_NAMED_TOKENS } from "../../../base/limits.ts";
 import { inGroups } from "../../../base/parallel.ts";
+import { isDamaged } from "../../../base/platform-errors.ts";
 import { NOT_FOUND, okUnless, type Result, refuse } from "../../../base/result.ts";
 import type { Env } from "../../../env.ts";
 import {
@@ -80,7 +81,9 @@ const RECEIPT_VIEW = view<{
     total: ["integer", ({ job }) => job.total],
     // As it was counted before the first token ended.
     leases: [{ count: "integer", more: "boolean" }, ({ job }) => job.tally?.leases ?? NO_TALLY.leases],
+    not_ended: ["integer", ({ job }) => job.notEnded.count],
   }),
+  not_ended: [[{ accessor: "string", cause: "string" }], ({ job }) => job.notEnded.tokens],
   unrevoked_leases: [UNREVOKED_VIEW.shape, ({ unrevoked }) => UNREVOKED_VIEW.show(unrevoked)],
   accessors: [["string"], ({ page }) => page.tokens.map(({ token }) => token.accessor)],
   next: ["string", ({ page }) => page.next],
@@ -182,6 +185,7 @@ export const ENDED_TOKEN_ROUTES: readonly Route[] = [
       ended: "integer",
       unknown: "integer",
       alive: ["string"],
+      unanswered: ["string"],
       unrevoked_leases: UNREVOKED_VIEW.shape,
       next: "string",
     }),
@@ -212,6 +216,8 @@ export const ENDED_TOKEN_ROUTES: readonly Route[] = [
         const filter = job === "" ? await endedIn(env, request) : endedInJob(job, run);
         const page = await endedPage(env, filter, prepared);
         accessors = page.tokens.map(({ token }) => token.accessor);
+        // Whether those that a job could not end can be used is the question that matters most.
+        if (run && fields.after === "") accessors.push(...run.notEnded.tokens.map(({ accessor }) => accessor));
         next = page.next;
         const isKnown = job === "" ? fields.after !== "" || next !== "" : run !== null;
         // For an unknown job or request, an answer without tokens would look like a proof that its tokens are refused.
@@ -219,18 +225,42 @@ export const ENDED_TOKEN_ROUTES: readonly Route[] = [
       }
       const read = await Promise.all(accessors.map((accessor) => readAccessor(installation.keys, accessor)));
       const places = read.flatMap((place) => place ?? []);
+      const unanswered: AccessorCredential[] = [];
       const answers = await inGroups([...Map.groupBy(places, ({ treeId }) => treeId)], async ([treeId, inTree]) => {
-        const rows = await treeAt(env, treeId).aliveOf(inTree.map(({ row, tail }) => ({ row, tail })));
-        return inTree.filter(({ row }) => rows.includes(row)).map(({ row, tail }) => routedIdText(treeId, row, tail));
+        const rows = await aliveIn(env, treeId, inTree);
+        if (rows === null) unanswered.push(...inTree);
+        return inTree.filter(({ row }) => rows?.includes(row)).map(textOf);
       });
       const alive = answers.flat();
       const unknown = accessors.length - places.length;
       const unrevoked = UNREVOKED_VIEW.show(await unrevokedLeases(env, places));
-      const ended = places.length - alive.length;
-      return dataReply({ checked: accessors.length, ended, unknown, alive, unrevoked_leases: unrevoked, next });
+      const ended = places.length - alive.length - unanswered.length;
+      return dataReply({
+        checked: accessors.length,
+        ended,
+        unknown,
+        alive,
+        unanswered: unanswered.map(textOf),
+        unrevoked_leases: unrevoked,
+        next,
+      });
     },
   }),
 ];
+
+function textOf({ treeId, row, tail }: AccessorCredential): string {
+  return routedIdText(treeId, row, tail);
+}
+
+/** Returns the rows of live tokens among some of a tree; null when its database is damaged. */
+async function aliveIn(env: Env, treeId: string, tokens: readonly AccessorCredential[]): Promise<number[] | null> {
+  try {
+    return await treeAt(env, treeId).aliveOf(tokens.map(({ row, tail }) => ({ row, tail })));
+  } catch (error) {
+    if (isDamaged(error)) return null;
+    throw error;
+  }
+}
 
 /** Returns the filter for what a request asks about; null when no token can match. */
 async function endedOf(

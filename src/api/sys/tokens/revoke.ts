@@ -91,9 +91,12 @@ const JOB_VIEW = view<ListedJob>({
   mismatched: ["integer", (job) => job.mismatched],
   remaining: [
     "integer | null",
-    ({ state, numbers, revoked, gone, mismatched }) =>
-      state === "running" && numbers ? Math.max(0, numbers.matched - (revoked + gone + mismatched)) : null,
+    ({ state, numbers, revoked, gone, mismatched, notEnded }) =>
+      state === "running" && numbers
+        ? Math.max(0, numbers.matched - (revoked + gone + mismatched + notEnded.count))
+        : null,
   ],
+  not_ended: ["integer", (job) => job.notEnded.count],
   failures: [["string"], (job) => job.failures],
 });
 

@@ -80,6 +80,7 @@ export async function verifyLeases(env: Env, installation: Installation, leaseId
     ended: idsOf("ended").length,
     unknown: idsOf(null).length,
     alive: idsOf("held"),
+    unanswered: [],
     unrevoked_leases: UNREVOKED_VIEW.show(unrevoked),
     next: "",
   };

@@ -1142,6 +1142,21 @@ describe("grove contain", () => {
     expect(JSON.parse(out.at(-1) ?? "")).toMatchObject({ receipt: { job: "j1" }, check: { ended: 2 } });
   });
 
+  it("ends with 1, and names what has not ended and why, when a tree kept failing", async () => {
+    replies["GET /v1/sys/tokens/jobs/j1/receipt"] = data({
+      ...{ job: "j1", state: "incomplete", request_id: "r1", asked_by: null },
+      ...{ started: "2026-11-22T05:06:00Z", finished: "2026-11-22T05:06:07Z" },
+      numbers: { matched: 2, total: 1, leases: { count: 0, more: false }, not_ended: 1 },
+      not_ended: [{ accessor: "d", cause: "a database of the service is damaged" }],
+    });
+    replies["POST /v1/sys/tokens/verify-ended"] = check({ ended: 1, unanswered: ["d"] });
+    expect(await grove("contain --job j1")).toBe(1);
+    expect(out).toContain("refused   1 of 1 token: the trees that have them were asked");
+    expect(out).toContain("not ended 1 token that matched, and everything below");
+    expect(out).toContain("  d: a database of the service is damaged");
+    expect(out).toContain("    refused for now: requests with it are answered 503");
+  });
+
   it("ends with 1 for what is on any of the pages", async () => {
     const failures = [{ lease_id: "db/x", error: "no answer", next_attempt: null }];
     const left = leases({ waiting: 1, failing: 1, more: true, failures });
