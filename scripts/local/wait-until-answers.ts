@@ -36,8 +36,12 @@ export async function succeeds(address: UpstreamAddress, path: string, limitMs: 
   return status !== undefined && status >= 200 && status < 300;
 }
 
-/** The error of a server that answers every request with 503; undefined for any other. */
-export function refusalOfAll(address: UpstreamAddress): Promise<string | undefined> {
+/**
+ * The error of a server that answers every request with 503; undefined for any other. Only a server that is not well is
+ * asked without a token: another would store the refusal, which `grove why -` would explain.
+ */
+export async function refusalOfAll(address: UpstreamAddress): Promise<string | undefined> {
+  if (await succeeds(address, "/v1/sys/health", ANSWER_MS)) return undefined;
   return get(address, "/v1/auth/token/lookup-self", async ({ status }, body) => {
     return status === 503 ? firstError(await textOf(body)) : undefined;
   });
