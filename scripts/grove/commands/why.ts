@@ -40,6 +40,15 @@ type Line = z.infer<typeof LINE>;
  */
 export async function explainRequest(
   session: Session,
+  wanted: Extract<GroveCommand, { kind: "why" }>,
+): Promise<Called<number>> {
+  const { terminal } = session;
+  // The whole answer goes to standard output: the reason belongs in the ticket, with the policy.
+  return explain({ ...session, terminal: { ...terminal, say: (line) => terminal.out(line) } }, wanted);
+}
+
+async function explain(
+  session: Session,
   { request, log }: Extract<GroveCommand, { kind: "why" }>,
 ): Promise<Called<number>> {
   const { client, terminal, json } = session;
