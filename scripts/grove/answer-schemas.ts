@@ -89,7 +89,7 @@ export const FOUND_TEXT = z.object({
   chosen_id: z.boolean(),
   mounts: z.array(z.string()).optional(),
   token: TOKEN.optional(),
-  ended: END.extend({ request_id: z.string() }).optional(),
+  ended: END.extend({ request_id: z.string(), job: z.string().default("") }).optional(),
   credential: z
     .object({
       accessor: z.string(),

@@ -1,3 +1,4 @@
+import * as z from "zod";
 import { ok } from "../../../src/base/result.ts";
 import { asCalled, helpAsCalled } from "../../local/command-line.ts";
 import type { Line } from "../../local/long-lines.ts";
@@ -255,6 +256,7 @@ function factLines(terminal: Terminal, found: FoundText): string[] {
       ended && `${shortTime(ended.at)}, ${ended.how}${ended.by ? ` by ${askerText(ended.by, "a token")}` : ""}`,
     ],
     ["by request", ended?.request_id],
+    ["by job", ended?.job],
   ];
   return facts
     .filter(([, value]) => value)
@@ -282,8 +284,10 @@ async function nextLines(client: GroveClient, found: FoundText): Promise<string[
       ...(state !== "ended" && hasChildren ? [`  what hangs below it: ${asCalled(`tree ${token.accessor}`)}`] : []),
     ];
     const root = token.policies.includes("root") ? " --include-root" : "";
-    const end = `  revoke it with all below${isNear ? ", if its text may have leaked as well" : ""}: ${asCalled(`contain --accessor ${token.accessor}${root}`)}`;
-    return mayBeAlive(found) ? [...about, end] : about;
+    const self = (await isOwn(client, token.accessor)) ? " --include-self" : "";
+    const end = `  revoke it with all below${isNear ? ", if its text may have leaked as well" : ""}: ${asCalled(`contain --accessor ${token.accessor}${root}${self}`)}`;
+    if (!mayBeAlive(found)) return found.ended?.job ? [...about, receiptLine(found.ended.job)] : about;
+    return [...about, end];
   }
   if (kind !== "batch" && !credential) return [];
   const team = credential?.metadata.team_id;
@@ -291,6 +295,17 @@ async function nextLines(client: GroveClient, found: FoundText): Promise<string[
   const about = `  what it did: ${asCalled("audit -")} (which reads the text as this command does)`;
   if (!isAlive(found) || !credential) return [about];
   return kind === "batch" ? [about, ...(await batchEndLines(client, credential))] : teamLines(credential);
+}
+
+const receiptLine = (job: string): string => `  what else that job ended: ${asCalled(`contain --job ${job}`)}`;
+
+const SELF = z.object({ accessor: z.string() });
+
+/** True for the token of this command, which a revocation leaves out unless it is told. */
+async function isOwn(client: GroveClient, accessor: string): Promise<boolean> {
+  if (client.isAnonymous) return false;
+  const self = await client.get("auth/token/lookup-self", SELF);
+  return self.ok && self.value.accessor === accessor;
 }
 
 /** Most mounts that commands are shown for. */
