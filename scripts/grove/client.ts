@@ -175,7 +175,7 @@ export class GroveClient {
 
   /** Seconds until the call is sent again; null: it is not. */
   #pauseAfter(
-    answered: Result<{ status: number; retryAfter: number | null }, CallFailure>,
+    answered: Result<{ status: number; retryAfter: number | null; fault: string | null }, CallFailure>,
     tried: number,
   ): number | null {
     const backOff = this.#repeats ? 2 ** (tried - 1) : null;
@@ -183,8 +183,10 @@ export class GroveClient {
       const isDead = answered.error.isLasting === true && !this.#hasAnswered;
       return isDead && tried >= MAX_DEAD_TRIES ? null : backOff;
     }
-    const { status, retryAfter } = answered.value;
+    const { status, retryAfter, fault } = answered.value;
     if (status < 400) return null;
+    // Only the operator makes space.
+    if (fault === "disk_full") return null;
     // The server says that nothing changes soon, as with a damaged database.
     if (status === 503 && retryAfter !== null && retryAfter > MAX_WAIT_SECONDS) return null;
     return retryAfter ?? (TEMPORARY.has(status) ? backOff : null);

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { asCalled, fileFailure, isBinary, isOfFile, versionOf } from "../local/command-line.ts";
+import { asCalled, fileFailure, helpAsCalled, isBinary, isOfFile, versionOf } from "../local/command-line.ts";
 import { addressProblem } from "../local/server-address.ts";
 import { tokenIn } from "../local/token-from-environment.ts";
 import { PROGRAM_HELPS } from "../program-helps.ts";
@@ -147,13 +147,16 @@ function carryOut(
 }
 
 function adviceOn(
-  { status, message }: CallFailure,
+  { status, message, fault }: CallFailure,
   command: GroveCommand,
   token: string,
   isValid: boolean | null,
 ): string {
   if (status === null)
     return message.startsWith("no answer") && !message.includes(": try ") ? " (is VAULT_ADDR right?)" : "";
+  // A revocation is a write, too. A server that is stopped accepts no token.
+  if (fault === "disk_full")
+    return ` (nothing can be contained meanwhile: make space, or stop the server; ${helpAsCalled("docs/runbook.md, The disk is full")})`;
   if (status === 404) return " (nothing is there, or the server is of an older release)";
   if (status !== 403 || command.kind === "generate-root") return "";
   if (token === "") return " (VAULT_TOKEN is not set)";

@@ -56,18 +56,21 @@ function summaryOf(checks: readonly Check[]): string {
   return parts.length === 0 ? "nothing to do" : parts.join("; ");
 }
 
-/** The results, with advice below a finding, in lines that fit the terminal. */
+/** The results, with advice below the first finding that needs it, in lines that fit the terminal. */
 function show(terminal: Session["terminal"], checks: readonly Check[]): void {
   const titles = checks.map(({ state, title }) => [state, title, ""]);
   const [head = "", ...starts] = renderTable({ colours: false, columns: null }, ["", "CHECK", "SEEN"], titles);
   const margin = head.indexOf("SEEN");
   terminal.out(styled(terminal, "bold", head));
+  const said = new Set<string>();
   for (const [at, start] of starts.entries()) {
     const { state, seen, advice, link } = checks[at] ?? { state: "ok", seen: "", advice: "", link: "" };
     const [first = "", ...more] = prose(terminal, harmless(seen), " ".repeat(margin), start.padEnd(margin));
     terminal.out(styled(terminal, STYLES[state] ?? "dim", first.slice(0, state.length)) + first.slice(state.length));
     const todo = `${commandsAsCalled(harmless(advice))}${link === "" ? "" : ` (${helpAsCalled(harmless(link))})`}`;
-    for (const line of [...more, ...(advice === "" ? [] : prose(terminal, todo, "    "))]) terminal.out(line);
+    const isNew = advice !== "" && !said.has(todo);
+    said.add(todo);
+    for (const line of [...more, ...(isNew ? prose(terminal, todo, "    ") : [])]) terminal.out(line);
   }
 }
 

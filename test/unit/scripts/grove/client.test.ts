@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { GroveClient } from "../../../../scripts/grove/client.ts";
 
 /** Answers with each of `answers` in turn. Returns what a command sees: the answer, its waits (ms) and the lines said. */
-async function called(...answers: readonly { status: number; retryAfter: string | null; text: string }[]) {
+async function called(...answers: readonly (Reply & { readonly fault?: string })[]) {
   const waits: number[] = [];
   const lines: string[] = [];
   let sent = 0;
@@ -47,6 +47,12 @@ describe("a call that is to be repeated", () => {
       error: { status: 503, message: "a database of the service is damaged" },
     });
     expect([waits, sent]).toEqual([[], 1]);
+  });
+
+  it("is not sent again while the disk is full, although the server would be asked again soon", async () => {
+    const full = { ...refusal(503, "5", "the disk of the service is full"), fault: "disk_full" };
+    const { answer, waits, sent } = await called(full, DONE);
+    expect([answer.ok, waits, sent]).toEqual([false, [], 1]);
   });
 });
 

@@ -585,6 +585,16 @@ describe("grove doctor", () => {
     ]);
   });
 
+  it("says an advice once, below the first of its findings", async () => {
+    const more = { advice: "Make space.", link: "docs/runbook.md#the-disk-is-full" };
+    replies["GET /v1/sys/doctor"] = data({
+      state: "failing",
+      checks: [check("disk", "failing", more), check("tidy", "failing", more)],
+    });
+    expect(await grove("doctor")).toBe(1);
+    expect(out.filter((line) => line.includes("Make space."))).toHaveLength(1);
+  });
+
   it("ends with what to do, by urgency", async () => {
     const checks = [check("backups", "unknown"), check("tidy", "attention"), check("disk", "failing")];
     replies["GET /v1/sys/doctor"] = data({ state: "failing", checks });
@@ -1018,7 +1028,7 @@ describe("grove find", () => {
   it("asks in a body, shows what is known, and ends with 1 when a token is alive", async () => {
     replies["POST /v1/sys/tokens/find"] = found({ token: { ...token("a"), metadata: { owner: "payments" } } });
     expect(await grove("find", { secret: async () => " s.leaked \n" })).toBe(1);
-    expect(asked).toEqual([{ request: "POST /v1/sys/tokens/find", body: { token: "s.leaked" } }]);
+    expect(asked[0]).toEqual({ request: "POST /v1/sys/tokens/find", body: { token: "s.leaked" } });
     expect(out[0]).toBe("live: It is alive.");
     expect(out).toContain("  metadata   owner=payments");
     expect(out.at(-1)).toBe("  revoke it with all below: npm run -s grove -- contain --accessor a");
@@ -1026,6 +1036,18 @@ describe("grove find", () => {
     expect(await grove("find", { secret: async () => " s.leaked \n" })).toBe(1);
     expect(out.at(-1)).toBe("  revoke it with all below: npm run -s grove -- contain --accessor a --include-root");
     expect(JSON.stringify([out, said])).not.toContain("s.leaked");
+  });
+
+  it("names the token of the command itself to contain, and the job that ended a token", async () => {
+    replies["GET /v1/auth/token/lookup-self"] = data({ accessor: "a" });
+    replies["POST /v1/sys/tokens/find"] = found({ token: token("a") });
+    await grove("find", { secret: async () => "s.own" });
+    expect(out.at(-1)).toBe("  revoke it with all below: npm run -s grove -- contain --accessor a --include-self");
+    const ended = { at: "2026-11-22T05:06:07Z", how: "revoked", by: null, request_id: "r1", job: "j1" };
+    replies["POST /v1/sys/tokens/find"] = found({ state: "ended", token: token("b"), ended });
+    await grove("find", { secret: async () => "s.ended" });
+    expect(out).toContain("  by job     j1");
+    expect(out.at(-1)).toBe("  what else that job ended: npm run -s grove -- contain --job j1");
   });
 
   it("ends with 1 also for a token that its disabled entity has refused, and says how to end it", async () => {
@@ -1260,10 +1282,10 @@ describe("grove why", () => {
     expect(
       await grove("why r1 --log -", log(line({ status: 400, error: "child policies must be subset of parent" }))),
     ).toBe(1);
-    expect(said.join("\n")).toContain("So no policy refused it. The request asks for what is not possible");
-    said = [];
+    expect(out.join("\n")).toContain("So no policy refused it. The request asks for what is not possible");
+    out = [];
     expect(await grove("why r1 --log -", log(line()))).toBe(0);
-    expect(said.join("\n")).not.toContain("no policy refused it");
+    expect(out.join("\n")).not.toContain("no policy refused it");
   });
 
   it("finds the line of a request, and asks why with its token, path and address", async () => {
@@ -1282,9 +1304,9 @@ describe("grove why", () => {
       operation: "update",
       client_address: "192.0.2.1",
     });
-    expect(said[0]).toBe("2026-11-22T05:06:07Z: update sys/mounts, status 403: permission denied");
-    expect(said).toContain("No rule.");
-    expect(said.at(-1)).toBe("who made it, and what else was done: npm run -s grove -- audit a");
+    expect(out[0]).toBe("2026-11-22T05:06:07Z: update sys/mounts, status 403: permission denied");
+    expect(out).toContain("No rule.");
+    expect(out.at(-1)).toBe("who made it, and what else was done: npm run -s grove -- audit a");
   });
 
   it("takes the last refused request for -", async () => {
@@ -1302,7 +1324,7 @@ describe("grove why", () => {
   ])("says of a request %s why nobody can be asked", async (_, change, text) => {
     expect(await grove("why r1 --log -", log(line(change)))).toBe(1);
     expect(asked).toEqual([]);
-    expect(said.join("\n")).toContain(text);
+    expect(out.join("\n")).toContain(text);
   });
 
   describe("of a login", () => {
@@ -1322,7 +1344,7 @@ describe("grove why", () => {
 
     it("says by which method it was, where, for which role, and which check failed", async () => {
       expect(await grove("why r1 --log -", log(line({ ...login, error: "invalid role or secret ID" })))).toBe(1);
-      expect(said.slice(0, 3)).toEqual([
+      expect(out.slice(0, 3)).toEqual([
         "2026-11-22T05:06:07Z: a login by AppRole at auth/approle/, for the role web, from 192.0.2.1, was refused with status 400: invalid role or secret ID",
         "The check that failed: secret_id (It has a use left.)",
         `what was refused there lately, and why: printf 'X-Vault-Token: %s' "$VAULT_TOKEN" | curl -sS --fail-with-body -H @- "$VAULT_ADDR/v1/auth/approle/explain/refused"`,
@@ -1335,15 +1357,15 @@ describe("grove why", () => {
         refused: [{ ...refused, last_time: "2026-11-22T05:06:08Z" }],
       });
       expect(await grove("why r1 --log -", log(line({ ...login, role: "hmac-sha256:00" })))).toBe(1);
-      expect(said[0]).toContain("at auth/approle/, for a role that it does not have, from 192.0.2.1");
-      expect(said.join("\n")).not.toMatch(/The check that failed|hmac/);
+      expect(out[0]).toContain("at auth/approle/, for a role that it does not have, from 192.0.2.1");
+      expect(out.join("\n")).not.toMatch(/The check that failed|hmac/);
     });
 
     it("is not the writing of a role that is named so", async () => {
       replies["POST /v1/sys/explain/access"] = data(explanation);
       const writing = { path: "auth/approle/role/login", mount: "auth/approle/" };
       expect(await grove("why r1 --log -", log(line(writing)))).toBe(1);
-      expect(said[0]).toContain(": update auth/approle/role/login, status 403");
+      expect(out[0]).toContain(": update auth/approle/role/login, status 403");
     });
 
     it("that succeeded names whom it proved, and its token", async () => {
@@ -1355,7 +1377,7 @@ describe("grove why", () => {
         auth: { accessor: "n", display_name: "web", token_type: "service" },
       };
       expect(await grove("why r1 --log -", log(line(good)))).toBe(0);
-      expect(said.slice(0, 2)).toEqual([
+      expect(out.slice(0, 2)).toEqual([
         "2026-11-22T05:06:07Z: a login by AppRole at auth/approle/, for the role web, as arn:x, from 192.0.2.1, succeeded",
         "its token: web n",
       ]);
@@ -1365,7 +1387,7 @@ describe("grove why", () => {
     it("that this token may not ask more about says what the line has", async () => {
       replies = {};
       expect(await grove("why r1 --log -", log(line({ ...login, role: null })))).toBe(1);
-      expect(said[0]).toMatch(/: a login at auth\/approle\/, from 192.0.2.1, was refused with status 400/);
+      expect(out[0]).toMatch(/: a login at auth\/approle\/, from 192.0.2.1, was refused with status 400/);
     });
   });
 
@@ -1377,14 +1399,14 @@ describe("grove why", () => {
       "GET /v1/sys/audit/events?request_id=r1&limit=1",
       "GET /v1/sys/audit/events?kind=refusal&limit=100",
     ]);
-    expect(said.at(-1)).toBe("what else came from there: npm run -s grove -- audit --address 192.0.2.1");
+    expect(out.at(-1)).toBe("what else came from there: npm run -s grove -- audit --address 192.0.2.1");
   });
 
   it("asks the audit store when there is no log on standard input", async () => {
     replies["GET /v1/sys/audit/events"] = data({ events: [{ kind: "refusal", ...JSON.parse(line()) }], next: "" });
     replies["POST /v1/sys/explain/access"] = data(explanation);
     expect(await grove("why r1")).toBe(1);
-    expect(said).toContain("No rule.");
+    expect(out).toContain("No rule.");
   });
 
   it("reads no standard input for the id of a request: it is the list of a loop", async () => {
@@ -1424,14 +1446,14 @@ describe("grove why", () => {
     expect(await grove("why -", log(line({ path: "sys/auth" }), ...wrong))).toBe(1);
     expect(asked[0]?.body).toMatchObject({ path: "sys/auth" });
     await grove("why -", log(line(), line(login), ...wrong));
-    expect(said.join("\n")).toContain("a login at auth/approle/");
+    expect(out.join("\n")).toContain("a login at auth/approle/");
     const events = [...wrong, line({ status: 429, path: "sys/mounts" })].map((one) => ({
       kind: "refusal",
       ...JSON.parse(one),
     }));
     replies["GET /v1/sys/audit/events"] = data({ events, next: "" });
     expect(await grove("why -", { interactive: true })).toBe(1);
-    expect(said.join("\n")).toContain("update sys/mounts, status 429");
+    expect(out.join("\n")).toContain("update sys/mounts, status 429");
   });
 
   it("ends with 1 when no line is found", async () => {
