@@ -613,6 +613,17 @@ export interface components {
                 readonly job: string;
                 readonly with?: number;
             };
+            readonly unrevoked_leases?: {
+                readonly waiting: number;
+                readonly failing: number;
+                readonly more: boolean;
+                readonly failures: readonly {
+                    readonly lease_id: string;
+                    readonly accessor: string;
+                    readonly error: string;
+                    readonly next_attempt: string | null;
+                }[];
+            };
             readonly credential?: {
                 readonly accessor: string;
                 readonly display_name: string;

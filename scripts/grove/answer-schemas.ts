@@ -81,6 +81,14 @@ const END = z.object({ at: z.string(), how: z.string(), by: ASKER });
 export const ENDED_TOKEN = z.object({ token: TOKEN, ended: END.extend({ with: z.number().default(0) }) });
 export type EndedToken = AnsweredBy<Api.EndedToken, typeof ENDED_TOKEN>;
 
+/** Leases of ended tokens whose targets have not accepted the revocation. */
+const UNREVOKED = z.object({
+  waiting: z.number(),
+  failing: z.number(),
+  more: z.boolean(),
+  failures: z.array(z.object({ lease_id: z.string(), error: z.string(), next_attempt: z.string().nullable() })),
+});
+
 /** What is known of a text. */
 export const FOUND_TEXT = z.object({
   state: z.enum(["live", "refused", "ended", "unjudged", "mistyped", "elsewhere", "unknown"]),
@@ -90,6 +98,7 @@ export const FOUND_TEXT = z.object({
   mounts: z.array(z.string()).optional(),
   token: TOKEN.optional(),
   ended: END.extend({ request_id: z.string(), job: z.string().default("") }).optional(),
+  unrevoked_leases: UNREVOKED.optional(),
   credential: z
     .object({
       accessor: z.string(),
@@ -158,14 +167,6 @@ const BRANCH: z.ZodType<Branch> = z.object({
 });
 export const SUBTREE = z.object({ token: TOKEN, children: z.array(BRANCH), more: z.boolean() });
 export type Subtree = z.infer<typeof SUBTREE>;
-
-/** Leases of ended tokens whose targets have not accepted the revocation. */
-const UNREVOKED = z.object({
-  waiting: z.number(),
-  failing: z.number(),
-  more: z.boolean(),
-  failures: z.array(z.object({ lease_id: z.string(), error: z.string(), next_attempt: z.string().nullable() })),
-});
 
 /** A lease whose revocation its target has not accepted. `next_attempt` null or absent: it was given up. */
 export const FAILING_LEASE = z.object({

@@ -2,13 +2,14 @@ import * as z from "zod";
 import { ok } from "../../../src/base/result.ts";
 import { asCalled, helpAsCalled } from "../../local/command-line.ts";
 import type { Line } from "../../local/long-lines.ts";
-import { FOUND_TEXT, type FoundText } from "../answer-schemas.ts";
+import { FOUND_TEXT, type FoundText, LINEAGE, type Lineage } from "../answer-schemas.ts";
 import { type Called, failed, type GroveClient } from "../client.ts";
 import { deleteTeamTokenCommand, writeCommand } from "../curl.ts";
 import { prose, sayProse } from "../prose.ts";
 import { harmless, type Session, type Style, styled, type Terminal } from "../terminal.ts";
 import { BY_FORM, DEPLOYMENT_SECRET_KEPT, FoundTexts, type TextToFind, textsToFind } from "./find-texts.ts";
-import { askerText, number, pairsText, shortTime } from "./token-lines.ts";
+import { failingLine } from "./leases.ts";
+import { askerText, countText, number, pairsText, shortTime } from "./token-lines.ts";
 
 /** Texts that are asked about in parallel. */
 const AT_ONCE = 16;
@@ -113,6 +114,8 @@ class Report {
   /** The first lines of the texts in each state. */
   readonly #lines = new Map<Judged["state"], number[]>();
   #mayBeUsed = false;
+  /** Whether the secret of a lease can be used, of a token or a lease that ended. */
+  #hasSecrets = false;
 
   /** @param hasLines whether answers name the lines of their texts. @param showsAll also texts that nothing is known of. */
   constructor(session: Session, hasLines: boolean, showsAll: boolean) {
@@ -127,6 +130,7 @@ class Report {
     if (!this.#showsAll && "token" in judged && text.candidates.includes(judged.token?.accessor ?? "")) return;
     this.#counts.set(judged.state, this.#count(judged.state) + 1);
     this.#mayBeUsed ||= "chosen_id" in judged && mayBeAlive(judged);
+    this.#hasSecrets ||= "unrevoked_leases" in judged && judged.unrevoked_leases !== undefined;
     const lines = this.#lines.get(judged.state) ?? [];
     this.#lines.set(judged.state, lines);
     if (lines.length < SUMMED_LINES) lines.push(...text.lines.slice(0, SUMMED_LINES - lines.length));
@@ -155,7 +159,7 @@ class Report {
         terminal,
         `${number(lines, "line")}, ${number(all, "text")} in the form of a token or another credential${counts}. Ids and secret-ids that were chosen have no form: --whole-lines asks about each line.`,
       );
-    if (this.#count("live") + this.#count("refused") > 0) return 1;
+    if (this.#count("live") + this.#count("refused") > 0 || this.#hasSecrets) return 1;
     return this.#count("unjudged") > 0 || this.#mayBeUsed ? NOT_JUDGED : 0;
   }
 
@@ -231,16 +235,40 @@ async function linesOf(
     ...more,
   ];
   if (!("chosen_id" in judged)) return head;
-  return [...head, ...factLines(terminal, judged), ...(await nextLines(client, judged))];
+  const lineage = await lineageOf(client, judged);
+  return [
+    ...head,
+    ...factLines(terminal, judged, lineage),
+    ...unrevokedLines(judged),
+    ...(await nextLines(client, judged)),
+  ];
 }
 
-function factLines(terminal: Terminal, found: FoundText): string[] {
+/** The ancestors of a live token, and what would end with it; null when that can't be asked. */
+async function lineageOf(client: GroveClient, found: FoundText): Promise<Lineage | null> {
+  if (!found.token || !isAlive(found) || found.kind === "lease") return null;
+  const asked = await client.get(`sys/tokens/${encodeURIComponent(found.token.accessor)}`, LINEAGE);
+  return asked.ok ? asked.value : null;
+}
+
+/** Leases whose secrets outlive their token, and how they are sent again. */
+function unrevokedLines({ unrevoked_leases: leases }: FoundText): string[] {
+  if (!leases) return [];
+  return [
+    ...leases.failures.map(failingLine),
+    `  sends them again, once their service answers: ${asCalled("leases --retry")}`,
+    `  (${helpAsCalled("docs/runbook.md")}, Leases are not revoked)`,
+  ];
+}
+
+function factLines(terminal: Terminal, found: FoundText, lineage: Lineage | null): string[] {
   const { state, token, ended, credential, chosen_id: isChosen } = found;
   const about = token ?? credential;
   const facts: readonly (readonly [name: string, value: string | null | undefined])[] = [
     ["name", about?.display_name],
     ["accessor", about?.accessor],
     ["id", isChosen ? "chosen by root" : ""],
+    ["made by", madeByText(lineage)],
     ["path", about?.path],
     ["role", token?.role],
     ["policies", about?.policies.join(", ")],
@@ -250,6 +278,7 @@ function factLines(terminal: Terminal, found: FoundText): string[] {
     ["ends", about && mayBeAlive(found) ? (about.expires === null ? "never" : shortTime(about.expires)) : ""],
     ["last used", token?.last_used && `in the hour from ${shortTime(token.last_used)}`],
     ["below it", token && state !== "ended" && token.children > 0 ? childrenText(token.children) : ""],
+    ["leases", lineage && lineage.leases.count > 0 ? `${countText(lineage.leases, "lease")}, with those below it` : ""],
     ["ends with", credential?.parent],
     [
       "ended",
@@ -261,6 +290,14 @@ function factLines(terminal: Terminal, found: FoundText): string[] {
   return facts
     .filter(([, value]) => value)
     .flatMap(([name, value]) => prose(terminal, harmless(value ?? ""), " ".repeat(13), `  ${name.padEnd(10)} `));
+}
+
+/** The parent, with its owner: it made the token. */
+function madeByText(lineage: Lineage | null): string {
+  const parent = lineage?.ancestors.at(-1);
+  if (!parent) return "";
+  const entity = parent.entity_id === "" ? "" : `, of the entity ${parent.entity_id}`;
+  return `its parent, ${askerText(parent)}${entity}`;
 }
 
 /** The list counts only the children of a token; `tree` counts all descendants. */
@@ -281,7 +318,9 @@ async function nextLines(client: GroveClient, found: FoundText): Promise<string[
       hasChildren
         ? `  who made it, and what it and all below it did: ${asCalled(`audit ${token.accessor} --below`)}`
         : `  who made it, and what it did: ${asCalled(`audit ${token.accessor}`)}`,
-      ...(state !== "ended" && hasChildren ? [`  what hangs below it: ${asCalled(`tree ${token.accessor}`)}`] : []),
+      ...(state === "ended"
+        ? []
+        : [`  what is above${hasChildren ? " and below" : ""} it: ${asCalled(`tree ${token.accessor}`)}`]),
     ];
     const root = token.policies.includes("root") ? " --include-root" : "";
     const self = (await isOwn(client, token.accessor)) ? " --include-self" : "";
@@ -341,11 +380,11 @@ function endedTeamLines(team: string, accessor: string): string[] {
 const TEAM_BEGINNING = 8;
 
 /** A token of a team or an organization is not in the list of tokens, and is deleted by its id. */
-function teamLines({ accessor }: NonNullable<FoundText["credential"]>): string[] {
+function teamLines({ accessor, metadata: of }: NonNullable<FoundText["credential"]>): string[] {
   return [
     `  who made it, and what it did: ${asCalled(`audit ${accessor}`)}`,
     `  delete it: ${deleteTeamTokenCommand(accessor)}`,
-    `  (${helpAsCalled("docs/runbook.md")}, A token has leaked; a new one is made on the page of its team)`,
+    `  (${helpAsCalled("docs/runbook.md")}, A token has leaked${of.team ? "; a new one is made on the page of its team" : ""})`,
   ];
 }
 

@@ -66,11 +66,21 @@ describe("sys/tokens/find says of a text", () => {
     const failing = await find(id);
     expect(failing).toMatchObject({ kind: "lease", state: "ended", token: { accessor } });
     expect(failing.message).toMatch(/can still be used: the target db\.example\.com answered 503; .* sent again/);
+    const failure = { lease_id: id, accessor, error: expect.stringContaining("503") };
+    const unrevoked_leases = { waiting: 0, failing: 1, failures: [failure] };
+    expect(failing).toMatchObject({ unrevoked_leases });
     // Its holder is known after the holder's own end.
     await post("auth/token/revoke", { token });
+    for (const text of [token, accessor])
+      expect(await find(text)).toMatchObject({
+        state: "ended",
+        unrevoked_leases,
+        message: expect.stringContaining("1 lease that it held has not been revoked: such a secret can still be used."),
+      });
     expect(await find(id)).toMatchObject({ kind: "lease", token: { accessor }, ended: { how: "revoked" } });
     isDown = false;
     await post("sys/leases/revoke", { lease_id: id, sync: true });
+    expect(await find(token)).not.toHaveProperty("unrevoked_leases");
     expect(await find(id)).toEqual({
       state: "ended",
       kind: "lease",

@@ -3,11 +3,14 @@ import { readLeaseId } from "../../../lease/ids.ts";
 import { lookupLease } from "../../../lease/lease-operations.ts";
 import type { StoredTarget } from "../../../token/actions.ts";
 import { type AccessorCredential, readAccessor } from "../../../token/ids.ts";
+import type { HeldUnrevoked } from "./unrevoked-leases.ts";
 
 /** What is known of the id of a lease, and the token that holds it or held it. */
 interface JudgedLease {
   readonly state: "live" | "ended";
   readonly message: string;
+  /** The lease itself, as long as its secret can be used after its end. */
+  readonly unrevoked?: HeldUnrevoked;
   readonly holder: { readonly address: AccessorCredential; readonly target: StoredTarget } | null;
 }
 
@@ -28,5 +31,8 @@ export async function findLease(
   }
   const next = nextAttemptAt === null ? "the revocation was given up" : "the revocation is sent again";
   const message = `The id of a lease that has ended, and whose secret can still be used: ${error}; ${next}.`;
-  return { state: "ended", message, holder: by };
+  const [path, tail] = [text.slice(0, text.lastIndexOf("/")), text.slice(text.lastIndexOf("/") + 1)];
+  const failure = { path, tail, token: address?.row ?? 0, accessor: holder, error: error ?? "", nextAttemptAt };
+  const unrevoked = { waiting: 0, failing: 1, more: false, failures: [failure] };
+  return { state: "ended", message, unrevoked, holder: by };
 }

@@ -10,6 +10,7 @@ import { readAccessor, type TokenAddress } from "../../../token/ids.ts";
 import { treeAt } from "../../../token/tree-stub.ts";
 import type { Found } from "./found-text.ts";
 import { fromNetworks } from "./networks-text.ts";
+import { type HeldUnrevoked, NONE_UNREVOKED, unrevokedLeases } from "./unrevoked-leases.ts";
 
 export interface FindContext {
   readonly env: Env;
@@ -39,8 +40,21 @@ export async function findStored(
   if (!ended) {
     return { state: "unknown", kind: "service", message: `A token of this installation that is ${NO_RECORD}.` };
   }
-  const message = "This token has ended: it can't be used any more.";
-  return { state: "ended", kind: kindOf(ended.token), message, token: ended.token, ended };
+  const held = await readAccessor(installation.keys, ended.token.accessor);
+  const unrevoked = held ? await unrevokedLeases(env, [held]) : NONE_UNREVOKED;
+  const left = leftText(unrevoked);
+  const message = `This token has ended: it can't be used any more.${left === "" ? "" : ` ${left}`}`;
+  const found = { state: "ended", kind: kindOf(ended.token), message, token: ended.token, ended } as const;
+  return left === "" ? found : { ...found, unrevoked };
+}
+
+/** Says that secrets outlive their token; "" when none does. */
+export function leftText({ waiting, failing, more }: HeldUnrevoked): string {
+  const count = waiting + failing;
+  if (count === 0 && !more) return "";
+  const leases =
+    count === 1 && !more ? "1 lease that it held has" : `${more ? "More than " : ""}${count} leases that it held have`;
+  return `But ${leases} not been revoked: such a secret can still be used.`;
 }
 
 /** The networks that a live token is bound to. A look-up by its accessor is no use of it. */

@@ -17,7 +17,7 @@ import { pasted, text } from "../../../wire/fields.ts";
 import { dataReply } from "../../../wire/reply.ts";
 import { findLease } from "./find-lease.ts";
 import { findLogin } from "./find-login.ts";
-import { type FindContext, findStored, listedAt, NO_RECORD, refusedText, standing } from "./find-stored.ts";
+import { type FindContext, findStored, leftText, listedAt, NO_RECORD, refusedText, standing } from "./find-stored.ts";
 import { FOUND_VIEW, type Found } from "./found-text.ts";
 import { judgeUnknown } from "./judge-unknown.ts";
 import { fromNetworks } from "./networks-text.ts";
@@ -161,15 +161,17 @@ async function findAccessor(context: FindContext, accessor: string): Promise<Fou
 async function findHolder(context: PresentedContext<Asked>, text: string): Promise<Found | null> {
   const lease = await findLease(context, text);
   if (!lease) return null;
-  const { state, message, holder } = lease;
+  const { state, message, holder, unrevoked } = lease;
   const { token, ended } = holder ? await findStored(context, holder.address, holder.target) : {};
-  return { state, kind: "lease", message, token, ...(ended && { ended }) };
+  return { state, kind: "lease", message, token, ...(ended && { ended }), ...(unrevoked && { unrevoked }) };
 }
 
-function ofAccessor({ state, refusal }: Found): string {
+function ofAccessor({ state, refusal, unrevoked }: Found): string {
   if (state === "live") return "is alive";
   if (refusal) return `is ${refusedText(refusal)}`;
-  return state === "ended" ? "has ended" : `is ${NO_RECORD}`;
+  if (state === "ended")
+    return unrevoked ? `has ended. ${leftText(unrevoked)} The token itself is refused` : "has ended";
+  return `is ${NO_RECORD}`;
 }
 
 /** Returns the token that ended and whose id a root caller chose; null for a text that was no such id lately. */

@@ -7,6 +7,7 @@ import type { TokenRecord } from "../../../token/record.ts";
 import { view } from "../../../wire/view.ts";
 import { actorObject, END_VIEW } from "./ended.ts";
 import { TOKEN_SHAPE, type tokenRenderer } from "./token-view.ts";
+import { type HeldUnrevoked, UNREVOKED_VIEW } from "./unrevoked-leases.ts";
 
 /**
  * The state of a text. `unjudged`: clients may log in with it, which could not be decided. `refused`: a token that has
@@ -29,6 +30,8 @@ export interface Found {
   readonly isChosen?: boolean;
   readonly token?: ListedToken | undefined;
   readonly ended?: Pick<EndedToken, "end" | "token">;
+  /** Of a token, or a lease, that ended: leases whose secrets can still be used. */
+  readonly unrevoked?: HeldUnrevoked;
   readonly credential?: Credential;
   /** How a credential of a registered kind ended, if that is recorded. */
   readonly credentialEnd?: EndedCredential | undefined;
@@ -79,6 +82,10 @@ export const FOUND_VIEW = view<{ readonly found: Found; readonly show: ReturnTyp
   "ended?": [
     END_VIEW.shape,
     ({ found: { ended, credentialEnd: end } }) => (ended ? END_VIEW.show(ended) : end && shownEnd(end)),
+  ],
+  "unrevoked_leases?": [
+    UNREVOKED_VIEW.shape,
+    ({ found: { unrevoked } }) => unrevoked && UNREVOKED_VIEW.show(unrevoked),
   ],
   "credential?": [CREDENTIAL_VIEW.shape, ({ found: { credential } }) => credential && CREDENTIAL_VIEW.show(credential)],
 });

@@ -35,7 +35,7 @@ export const UNREVOKED_VIEW = view<HeldUnrevoked>({
   failures: [[FAILURE_VIEW.shape], ({ failures }) => failures.map(FAILURE_VIEW.show)],
 });
 
-const NONE: HeldUnrevoked = { waiting: 0, failing: 0, more: false, failures: [] };
+export const NONE_UNREVOKED: HeldUnrevoked = { waiting: 0, failing: 0, more: false, failures: [] };
 
 /** Asks the trees of these tokens for the leases that are not revoked yet. Leases of live tokens do not count. */
 export async function unrevokedLeases(env: Env, tokens: readonly AccessorCredential[]): Promise<HeldUnrevoked> {
@@ -57,7 +57,7 @@ export async function unrevokedLeases(env: Env, tokens: readonly AccessorCredent
       more: all.more || one.more,
       failures: [...all.failures, ...one.failures].slice(0, MAX_SHOWN_FAILURES),
     }),
-    NONE,
+    NONE_UNREVOKED,
   );
 }
 

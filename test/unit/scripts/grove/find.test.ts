@@ -11,13 +11,15 @@ import { type Leak, leaksOf, namedSecrets, PLACES } from "../../../support/leaks
 
 /** What is known, by text; of another text nothing is. */
 let known: Record<string, object>;
+/** What the tokens of these accessors have above and below. */
+let lineages: Record<string, object>;
 let status: number;
 let asked: { readonly token?: string; readonly accessor?: string }[];
 let out: string[];
 let said: string[];
 
 beforeEach(() => {
-  [known, status, asked, out, said] = [{}, 200, [], [], []];
+  [known, lineages, status, asked, out, said] = [{}, {}, 200, [], [], []];
 });
 
 const LIVE = { state: "live", kind: "service", message: "It is alive.", chosen_id: false };
@@ -29,7 +31,11 @@ const TOKEN = {
 
 async function find(secret: string, json = false, wholeLines = false): Promise<number> {
   const client = new GroveClient("http://127.0.0.1:1", "s.own", {
-    send: async ({ body }) => {
+    send: async ({ body, path }) => {
+      if (body === undefined) {
+        const lineage = lineages[path.slice(path.lastIndexOf("/") + 1)];
+        return { status: lineage ? 200 : 403, retryAfter: null, text: JSON.stringify({ data: lineage, errors: [] }) };
+      }
       const text = body as { readonly token?: string; readonly accessor?: string };
       asked.push(text);
       const data = known[text.token ?? text.accessor ?? ""] ?? UNKNOWN;
@@ -316,13 +322,39 @@ describe("grove find", () => {
     expect(out.filter((line) => line.includes("below it"))).toEqual([
       "  below it   3 children, with all below them",
       "  who made it, and what it and all below it did: npm run -s grove -- audit a --below",
-      "  what hangs below it: npm run -s grove -- tree a",
+      "  what is above and below it: npm run -s grove -- tree a",
       "  who made it, and what it and all below it did: npm run -s grove -- audit a --below",
     ]);
     out.length = 0;
     known.one = { ...LIVE, token: { ...TOKEN, children: 0 } };
     await findWhole("one");
     expect(out.join("\n")).not.toContain("below it");
+  });
+
+  it("says who made a token, and how many leases it and all below it hold", async () => {
+    known.one = { ...LIVE, token: TOKEN };
+    const parent = { ...TOKEN, accessor: "p", display_name: "deployer", entity_id: "e1" };
+    const count = { count: 2, more: false };
+    lineages.a = {
+      ...{ token: TOKEN, ancestors: [{ ...TOKEN, accessor: "top" }, parent], descendants: count, leases: count },
+      cubbyhole: { values: 0, bytes: 0 },
+    };
+    await find("one");
+    expect(out).toContain("  made by    its parent, deployer p, of the entity e1");
+    expect(out).toContain("  leases     2 leases, with those below it");
+    expect(out).toContain("  what is above and below it: npm run -s grove -- tree a");
+  });
+
+  it("ends with 1 for a token that ended and whose leases were not revoked, and says how they are", async () => {
+    const failures = [{ lease_id: "db/x", accessor: "a", error: "answered 503", next_attempt: null }];
+    const unrevoked = { waiting: 0, failing: 1, more: false, failures };
+    for (const kind of ["service", "lease"]) {
+      out = [];
+      known.one = { ...LIVE, kind, state: "ended", token: TOKEN, unrevoked_leases: unrevoked };
+      expect(await find("one")).toBe(1);
+      expect(out).toContain("  db/x: answered 503, irrevocable");
+      expect(out).toContain("  sends them again, once their service answers: npm run -s grove -- leases --retry");
+    }
   });
 
   it("leads from a token of a team that ended to its log", async () => {
