@@ -33,6 +33,9 @@ export interface TrustedJwt {
   readonly kind: "jwt";
   /** "" when it names none. */
   readonly issuer: string;
+  /** "" when it names none. */
+  readonly subject: string;
+  readonly audiences: readonly string[];
   /** null: it does not say. */
   readonly expiresAt: Ms | null;
   /** Until when a role of the mount may accept it; null: without an end. */

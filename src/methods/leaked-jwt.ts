@@ -20,9 +20,11 @@ export function trustedJwt(text: string, isTrusted: (issuer: string | undefined)
   if (!claims) return null;
   const issuer = typeof claims.iss === "string" ? claims.iss : undefined;
   if (!isTrusted(issuer)) return null;
-  const { exp } = claims;
+  const { exp, sub, aud } = claims;
+  const subject = typeof sub === "string" ? sub : "";
+  const audiences = [aud].flat().filter((one) => typeof one === "string");
   // The author of the text has chosen the number. A login reads 0 as no end, too.
   const isTime = typeof exp === "number" && exp > 0 && exp <= LAST_SECOND;
   const expiresAt = isTime ? exp * 1000 : null;
-  return { kind: "jwt", issuer: issuer ?? "", expiresAt, acceptedUntil: expiresAt };
+  return { kind: "jwt", issuer: issuer ?? "", subject, audiences, expiresAt, acceptedUntil: expiresAt };
 }

@@ -124,6 +124,7 @@ describe("sys/tokens/find says of a JWT", () => {
     expect(found.message).toMatch(
       /issuer https:\/\/issuer\.example\.com, .* auth\/jwt-any\/, auth\/jwt\/; until 2\S+Z\./,
     );
+    expect(found.message).toContain('subject (sub) "job", audience (aud) "grove", which these mounts trust');
     expect(found.message).toContain("not verified");
     const ended = await issuer.sign({ exp: Math.floor(Date.now() / 1000) - 90_000 });
     expect(await find(ended)).toMatchObject({

@@ -29,8 +29,11 @@ type JudgedLogin =
 const ASKED_MOUNTS = 20;
 /** Mounts that a sentence names. */
 const NAMED_MOUNTS = 5;
-/** Characters of an issuer that a sentence names: who made the text has chosen it. */
-const SHOWN_ISSUER = 200;
+/** Characters of a claim that a sentence names: who made the text has chosen it. */
+const SHOWN_CLAIM = 200;
+const SHOWN_AUDIENCES = 5;
+
+const quoted = (claim: string): string => JSON.stringify(claim.slice(0, SHOWN_CLAIM));
 /** How long after its end a JWT is not reported as ended: the leeway of a role may be raised. */
 const LEEWAY_MS: Ms = 24 * 3_600_000;
 
@@ -97,8 +100,13 @@ const pathsOf = (mounts: readonly Mount[]): string => {
 const isLongPast = (time: Ms | null): boolean => time !== null && time + LEEWAY_MS < currentTime();
 
 /** @param isOver whether no mount accepts it any more. */
-function judgedJwt({ issuer, expiresAt }: TrustedJwt, paths: string, isOver: boolean) {
-  const of = issuer === "" ? "that names no issuer" : `of the issuer ${issuer.slice(0, SHOWN_ISSUER)}`;
+function judgedJwt({ issuer, subject, audiences, expiresAt }: TrustedJwt, paths: string, isOver: boolean) {
+  const by = issuer === "" ? "that names no issuer" : `of the issuer ${issuer.slice(0, SHOWN_CLAIM)}`;
+  const claims = [
+    ...(subject === "" ? [] : [`subject (sub) ${quoted(subject)}`]),
+    ...(audiences.length === 0 ? [] : [`audience (aud) ${audiences.slice(0, SHOWN_AUDIENCES).map(quoted).join(", ")}`]),
+  ];
+  const of = [by, ...claims].join(", ");
   const end =
     expiresAt === null ? "it does not say until when" : `until ${formatRfc3339(expiresAt).replace(/\.\d+/, "")}`;
   if (isOver) {
