@@ -38,7 +38,9 @@ describe("sys/tokens/find says of a secret-id", () => {
       });
     const roleId = dataOf<{ role_id: string }>(await approle.ask("GET", "role/deploy/role-id")).role_id;
     expect((await approle.login(roleId, made.secret_id)).status).toBe(200);
-    expect(await find(made.secret_id)).toMatchObject({ state: "unknown", kind: "" });
+    const message = expect.stringContaining("not kept after its end or destruction: the audit log has");
+    expect(await find(made.secret_id)).toMatchObject({ state: "unknown", kind: "", message });
+    expect((await find("no-secret-id")).message).not.toContain("secret-id has this form");
   });
 
   it("from which networks it can be used, by its own lists and those of its role", async () => {
