@@ -1,6 +1,7 @@
 import { createExecutionContext, runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { CronTrigger, hourly } from "../../../src/app/cron.ts";
+import { noteOldData } from "../../../src/base/storage-faults.ts";
 import { OidcIssuer } from "../../../src/issuer/oidc-issuer.ts";
 import { NO_TRAFFIC, slotOf } from "../../../src/metrics/traffic.ts";
 import { Tidy, tidyOf } from "../../../src/tidy/tidy.ts";
@@ -184,4 +185,14 @@ describe("the history of a day", () => {
     await hourly(bindings);
     expect((await slots()).at(-1)).toMatchObject({ tokens: expect.any(Number), leases: 0 });
   });
+});
+
+// Last: it revokes every token.
+it("says of data that may be a restored backup to revoke all tokens, until that is done", async () => {
+  noteOldData({ isCopy: true, servedAt: Date.now() - DAY_MS });
+  const before = await check("storage");
+  expect(before).toMatchObject({ state: "attention", seen: expect.stringContaining("the data are a copy") });
+  expect((await call("PUT", "sys/leases/revoke-prefix/auth", { token: root })).status).toBeLessThan(300);
+  const after = await check("storage");
+  expect(after?.seen).not.toContain("the data are a copy");
 });

@@ -14,6 +14,7 @@ import { ROOT_POLICY } from "../../../policy/policy-names.ts";
 import type { Installation } from "../../../system/installation.ts";
 import { sealKeyOf } from "../../../system/open-key-ring.ts";
 import { systemOf } from "../../../system/system.ts";
+import { prefixOf } from "../../../system/watermarks.ts";
 import { tidyOf } from "../../../tidy/tidy.ts";
 import { failingObjects } from "../status.ts";
 import { sumOfCounts } from "../tokens/token-view.ts";
@@ -138,7 +139,9 @@ const CHECKS: readonly Check[] = [
       const { revived, since } = (await tidy()).shards;
       // A Tidy object that runs 1.0.0-rc.1 does not report `revived`.
       const system = await tidyOf(env).systemPutBack();
-      return judgeStorage({ revived: revived ?? 0, since, system, old: storageFaults().oldData }, now);
+      const old = storageFaults().oldData;
+      const isRevokedSince = old !== null && (await isAllRevoked(env, old.servedAt));
+      return judgeStorage({ revived: revived ?? 0, since, system, old, isRevokedSince }, now);
     },
   ],
   [
@@ -242,4 +245,10 @@ function once<T>(read: () => Promise<T>): () => Promise<T> {
     begun ??= read();
     return begun;
   };
+}
+
+/** True when all tokens of all methods were revoked after `time`. */
+async function isAllRevoked(env: Env, time: Ms): Promise<boolean> {
+  const marks = await systemOf(env).watermarks();
+  return marks.some(({ scope, madeAt }) => prefixOf(scope) === "auth/" && madeAt > time);
 }

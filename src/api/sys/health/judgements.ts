@@ -311,13 +311,15 @@ interface StorageFacts {
   readonly system: readonly PutBack[];
   /** Data that may be a restored backup, on which the server has started. */
   readonly old: OldData | null;
+  /** True when all tokens were revoked, as after a restore, since the old data were last served. */
+  readonly isRevokedSince: boolean;
 }
 
 /** A finding about the System object is urgent for this long: what it shows is over, and may have been on purpose. */
 const URGENT_MS = 7 * DAY_MS;
 
 /** Judges whether objects were put back to an earlier state, as far as other objects know their later state. */
-export function judgeStorage({ revived, since, system, old }: StorageFacts, now: Ms): Finding {
+export function judgeStorage({ revived, since, system, old, isRevokedSince }: StorageFacts, now: Ms): Finding {
   const link = "docs/runbook.md#storage-was-put-back";
   const last = system.at(-1);
   if (revived > 0) {
@@ -329,7 +331,7 @@ export function judgeStorage({ revived, since, system, old }: StorageFacts, now:
     const judge = now - last.at < URGENT_MS ? failing : attention;
     return judge(systemSeen(last), "Unless that was on purpose: find out who did it, and what changed since.", link);
   }
-  if (old) {
+  if (old && !isRevokedSince) {
     const what = old.isCopy ? "are a copy" : "were not in use for a while";
     return attention(
       `the data ${what}, last served ${spanText(now - old.servedAt)} ago: if that is a backup, what was revoked since is good again`,

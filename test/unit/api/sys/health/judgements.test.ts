@@ -178,7 +178,7 @@ describe("the other rules", () => {
     [{ revived: 0, since: NOW, system: [{ at: NOW - HOUR, from: null, to: 3 }] }, "failing"],
     [{ revived: 0, since: NOW, system: [{ at: NOW - 200 * HOUR, from: 7, to: 3 }] }, "attention"],
   ])("are about storage that was put back: %j", (facts, state) => {
-    expect(rules.judgeStorage({ old: null, ...facts }, NOW).state).toBe(state);
+    expect(rules.judgeStorage({ old: null, isRevokedSince: false, ...facts }, NOW).state).toBe(state);
   });
 
   it.each([
@@ -186,14 +186,15 @@ describe("the other rules", () => {
     [false, "the data were not in use for a while, last served 3 h ago"],
   ])("are about data that may be a restored backup: a copy %s", (isCopy, seen) => {
     const facts = { revived: 0, since: NOW, system: [], old: { isCopy, servedAt: NOW - 3 * HOUR } };
-    const finding = rules.judgeStorage(facts, NOW);
+    const finding = rules.judgeStorage({ ...facts, isRevokedSince: false }, NOW);
     expect(finding).toMatchObject({ state: "attention", link: "docs/runbook.md#restore" });
     expect(finding.seen).toContain(seen);
+    expect(rules.judgeStorage({ ...facts, isRevokedSince: true }, NOW).state).toBe("ok");
   });
 
   it("name both what was put back of trees and of the System object", () => {
     const system = [{ at: Date.UTC(2026, 0, 2, 3, 4), from: 7, to: 3 }];
-    const { seen } = rules.judgeStorage({ revived: 1, since: NOW, system, old: null }, NOW);
+    const { seen } = rules.judgeStorage({ revived: 1, since: NOW, system, old: null, isRevokedSince: false }, NOW);
     expect(seen).toContain("1 tokens that had ended are alive again");
     expect(seen).toContain("at 2026-01-02T03:04Z the System object was found put back");
   });
