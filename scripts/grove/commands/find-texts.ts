@@ -47,10 +47,6 @@ const UUID = /^[\da-fA-F]{8}(?:-[\da-fA-F]{4}){3}-[\da-fA-F]{12}$/;
 const inDecoded = (text: string): (readonly string[])[] =>
   textsToFind(text, BY_FORM).map(({ candidates }) => candidates);
 
-/** Whether base64 in a line has, or names, a secret of the deployment. */
-const hasEncodedSecret = (line: string): boolean =>
-  base64TextsIn(line).some((text) => deploymentSecretsIn(text).length > 0 || hasEncodedSecret(text));
-
 /**
  * A line without such a text is asked about as a whole, and by the value that it assigns: a custom id has no fixed form.
  */
@@ -130,11 +126,7 @@ export class FoundTexts {
     if (held === null) return;
     for (const secret of deploymentSecretsIn(held.text))
       if (this.#secrets.size < MAX_SECRETS) this.#secrets.add(secret);
-    const isSecret =
-      hasSecret ||
-      held.isNear ||
-      [...this.#secrets].some((secret) => held.text.includes(secret)) ||
-      hasEncodedSecret(held.text);
+    const isSecret = hasSecret || held.isNear || [...this.#secrets].some((secret) => held.text.includes(secret));
     if (this.#wrapped?.takes(held, isSecret) !== true) this.#endWrapped();
     const open = isSecret || this.#wrapped ? null : WrappedText.beginningIn(held);
     for (const candidates of isSecret ? beside(held.text) : this.#candidatesOf(held.text))
