@@ -39,7 +39,7 @@ export interface Session {
   signOut(options: { readonly revoke: boolean }): Promise<Answer<void>>;
 }
 
-/** Paths whose capabilities decide which pages the navigation shows as refused. */
+/** Paths whose capabilities are read at sign-in: pages, and what is on them, that are known to be refused ask nothing. */
 export const ASKED_PATHS = {
   tokens: "sys/tokens",
   summary: "sys/tokens/summary",
@@ -62,6 +62,13 @@ export const ASKED_PATHS = {
   audit: "sys/audit/events",
   keys: "sys/key-status",
   rotate: "sys/rotate",
+  doctor: "sys/doctor",
+  failingLeases: "sys/leases",
+  metrics: "sys/metrics",
+  metricsHistory: "sys/metrics/history",
+  jobs: "sys/tokens/jobs",
+  verifyEnded: "sys/tokens/verify-ended",
+  quotas: "sys/quotas/rate-limit",
 } as const;
 
 /** The known facts about the signed-in token. */

@@ -9,6 +9,7 @@ import { isUnderWay } from "../tokens/revocation-preview.ts";
 import { Card, DataTable, Time, useLoad, usePolling } from "../ui/index.ts";
 import { useEntityNames } from "../use-names.ts";
 import { cleanUpText } from "./clean-up-text.ts";
+import { JobState, useLeaseChecks } from "./job-state.tsx";
 
 const POLL_MS = 2_000;
 const LISTED = 20;
@@ -30,6 +31,7 @@ export function BulkRevocations() {
   const { jobs = [], revocations = [] } = walks.value ?? {};
   const isRunning = jobs.some(isUnderWay) || revocations.some(({ clean_up: state }) => state === "running");
   const names = useEntityNames(entitiesOf(jobs.slice(0, LISTED).map(({ filter }) => filter)));
+  const checks = useLeaseChecks(jobs.slice(0, LISTED));
   usePolling(isRunning, walks.reload, POLL_MS);
   return (
     <Card of={walks} title="Revocations of many">
@@ -48,7 +50,7 @@ export function BulkRevocations() {
             },
             { label: "By", cell: ({ asked_by: by }) => <AskedBy by={by} /> },
             { label: "Began", cell: ({ started }) => <Time at={started} /> },
-            { label: "State", cell: ({ state }) => state },
+            { label: "State", cell: (job) => <JobState job={job} check={checks.get(job.id) ?? "not asked"} /> },
             {
               label: "Progress",
               cell: ({ total, preview }) => <Progress done={total} of={preview?.total ?? 0} />,

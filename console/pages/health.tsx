@@ -7,17 +7,26 @@ import { Keys } from "../health/keys.tsx";
 import { Quotas } from "../health/quotas.tsx";
 import { Tidy } from "../health/tidy.tsx";
 import { FailingLeasesCard, useFailingLeases } from "../leases/failing.tsx";
-import { useSession } from "../session.ts";
-import { Figures, Icon, Loading, PageHead, useLoad } from "../ui/index.ts";
+import type { Needs } from "../needed-capabilities.ts";
+import { type Answer, done } from "../result.ts";
+import { ASKED_PATHS, mayDo, useSession } from "../session.ts";
+import { Figures, Icon, IfAllowed, Loading, PageHead, useLoad } from "../ui/index.ts";
+
+const DOCTOR: Needs = [ASKED_PATHS.doctor, "read", "sudo"];
 
 /** The checks of the service, what it did in the last day, its keys, tidy and quotas. */
 export function HealthPage() {
-  const { api } = useSession();
+  const session = useSession();
+  const { api } = session;
   const health = useLoad("health", () => api.read<Health>("sys/health"));
-  const doctor = useLoad("doctor", () =>
-    api.read<Doctor>("sys/doctor", { client_time: (Date.now() / 1000).toFixed(3) }),
+  const mayCheck = mayDo(session, ...DOCTOR);
+  const doctor = useLoad(
+    "doctor",
+    async (): Promise<Answer<Doctor>> =>
+      mayCheck
+        ? api.read<Doctor>(ASKED_PATHS.doctor, { client_time: (Date.now() / 1000).toFixed(3) })
+        : done({ state: "", checks: [] }),
   );
-  const failing = useFailingLeases();
   const checks = doctor.value?.checks ?? [];
   const [toDo, unknown] = [toDoText(checks), unknownText(checks)];
   const value = health.value;
@@ -49,16 +58,40 @@ export function HealthPage() {
             }}
           />
         )}
-        <DoctorCard doctor={doctor} />
-        {failing.problem?.status !== 403 && <FailingLeasesCard failing={failing} />}
-        <Charts />
+        <IfAllowed title="Checks" needs={[DOCTOR]}>
+          <DoctorCard doctor={doctor} />
+        </IfAllowed>
+        <IfAllowed title="Leases that fail" needs={[[ASKED_PATHS.failingLeases, "read", "sudo"]]}>
+          <FailingLeases />
+        </IfAllowed>
+        <IfAllowed title="Traffic" needs={[[ASKED_PATHS.metricsHistory, "read"]]}>
+          <Charts />
+        </IfAllowed>
         <div class="columns even">
-          <Tidy />
-          <Keys />
+          <IfAllowed title="Tidy" needs={[[ASKED_PATHS.tidyStatus, "read"]]}>
+            <Tidy />
+          </IfAllowed>
+          <IfAllowed title="Keys" needs={[[ASKED_PATHS.keys, "read"]]}>
+            <Keys />
+          </IfAllowed>
         </div>
-        <BulkRevocations />
-        <Quotas />
+        <IfAllowed
+          title="Revocations of many"
+          needs={[
+            [ASKED_PATHS.jobs, "read", "sudo"],
+            [ASKED_PATHS.revocations, "read", "sudo"],
+          ]}
+        >
+          <BulkRevocations />
+        </IfAllowed>
+        <IfAllowed title="Quotas" needs={[[ASKED_PATHS.quotas, "list"]]}>
+          <Quotas />
+        </IfAllowed>
       </div>
     </>
   );
+}
+
+function FailingLeases() {
+  return <FailingLeasesCard failing={useFailingLeases()} />;
 }

@@ -2,8 +2,15 @@ import { isShortPart, SHORT_TEXT } from "../audit/request-id.ts";
 import { counted } from "../format.ts";
 import { type Found, KINDS, type Kind, SHOWN_OF_KIND } from "./search-result.ts";
 
-/** `1 entity, the first 6 tokens`: numbers of results by kind; without any, that nothing is known by the text. */
-export function foundText(found: readonly Found[], text: string): string {
+/**
+ * `1 entity, the first 6 tokens`: numbers of results by kind; without any, that nothing is known by the text, or that
+ * tokens may not be looked for.
+ *
+ * @param refusal why the policies refuse to look for tokens; "" when they do not
+ */
+export function foundText(found: readonly Found[], text: string, refusal: string): string {
+  if (found.length === 0 && refusal !== "")
+    return `Not found in the lists that you may read. No list of tokens was searched: ${refusal}.`;
   if (found.length === 0) return `Nothing is known by this.${isShortPart(text) ? ` ${SHORT_TEXT}` : ""}`;
   return KINDS.flatMap((kind) => {
     if (kind === "Lists") return [];

@@ -4,6 +4,7 @@ import { requestsBeginning } from "../audit/read-events.ts";
 import { beginningText, isPartOfId, isRequestId } from "../audit/request-id.ts";
 import { href } from "../href.ts";
 import { NAV } from "../nav.ts";
+import { refusalOf } from "../needed-capabilities.ts";
 import { mayBeToken } from "../secret-detection.ts";
 import { ASKED_PATHS, mayDo, type Session, useSession } from "../session.ts";
 import { MIN_SEARCH } from "../tokens/filter.ts";
@@ -26,6 +27,8 @@ export interface Search {
   readonly found: readonly Found[];
   /** The server's answer about the whole text; "" when it was not asked. */
   readonly note: string;
+  /** Why the policies refuse to look for tokens; "" when they do not. */
+  readonly refusal: string;
   /** True while the answer for the typed text is pending. */
   readonly busy: boolean;
 }
@@ -44,7 +47,8 @@ export function useSearch(text: string, isWhole: boolean): Search {
   useEffect(() => {
     namesOf(api, Date.now()).then(setNames);
   }, [api]);
-  const mayList = mayDo(session, ASKED_PATHS.tokens, "read", "sudo");
+  const refusal = refusalOf([ASKED_PATHS.tokens, "read", "sudo"], session.capabilities.of(ASKED_PATHS.tokens));
+  const mayList = refusal === "";
   useEffect(() => {
     if (text === "") return;
     let isOld = false;
@@ -64,14 +68,14 @@ export function useSearch(text: string, isWhole: boolean): Search {
       window.clearTimeout(timer);
     };
   }, [session.api, text, isWhole, mayList]);
-  if (text === "") return { found: PAGES, note: "", busy: false };
+  if (text === "") return { found: PAGES, note: "", refusal, busy: false };
   // The previous results stay until the next answer, so that the list does not jump.
   const busy = tokens.text !== text;
   const entity = isRequestId(text) ? names.filter((name) => name.href === entityHref(text)) : [];
   // The id of an entity can't be that of a request, so requests are left out.
   const before = entity.length > 0 ? tokens.found.filter(({ kind }) => kind !== "Requests") : tokens.found;
   const found = [...before, ...entity, ...matching([...names, ...PAGES], text)];
-  return { found, note: busy || isRequestId(text) ? "" : tokens.note, busy };
+  return { found, note: busy || isRequestId(text) ? "" : tokens.note, refusal, busy };
 }
 
 const entityHref = (id: string): string => href(["identity"], { id: id.toLowerCase() });

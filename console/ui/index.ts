@@ -8,6 +8,7 @@ export * from "./download.ts";
 export * from "./facts.tsx";
 export * from "./histogram.tsx";
 export * from "./icons.tsx";
+export * from "./if-allowed.tsx";
 export * from "./keep-focus.ts";
 export * from "./line-chart.tsx";
 export * from "./loading.tsx";

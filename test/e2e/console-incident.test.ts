@@ -290,6 +290,11 @@ describe.skipIf(executable === undefined)("an incident in the console", () => {
     await all.getByRole("list", { name: "Leases that fail" }).getByText("token-with-leases").first().waitFor();
     await openPlace(page, "health");
     await shows(/^\d+ things? to do: /);
+    await page
+      .getByRole("table", { name: "Revocations by filter" })
+      .getByRole("row", { name: /with-leases/ })
+      .getByText(/^But 2 of their leases have not ended/)
+      .waitFor();
     const finding = page
       .getByRole("listitem")
       .filter({ hasText: "2 of tokens that ended are not accepted by their targets" });
@@ -305,7 +310,7 @@ describe.skipIf(executable === undefined)("an incident in the console", () => {
     await page.route(check, (route) =>
       asked.promise.then(() => route.fulfill({ status: 500, json: { errors: ["internal error"] } })),
     );
-    await openPlace(page, "health");
+    await openPlace(page, "leases");
     await page.goBack();
     await shows("Their 2 leases: being checked…");
     asked.resolve();
@@ -513,7 +518,7 @@ describe.skipIf(executable === undefined)("an incident in the console", () => {
     expect(await said.getAttribute("datetime")).toBe(await logged.first().getAttribute("datetime"));
     await receipt.getByRole("link", { name: "all that ended" }).click();
     await shows("2 tokens");
-    await shows("By the request");
+    await shows("by the request");
     await page.goBack();
     await receipt.getByText(/^Asked by$/).waitFor();
     await receipt.getByRole("link", { name: "root", exact: true }).waitFor();

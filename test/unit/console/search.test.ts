@@ -213,9 +213,12 @@ describe("the search of the console", () => {
   });
 
   it("counts what it found by kind, and says of the short beginning of a request's id how much is needed", () => {
-    expect(foundText([found("Policies", "a"), found("Entities", "b")], "a491")).toBe("1 entity, 1 policy");
-    expect(foundText([], "a491")).toMatch(/^Nothing is known by this\. Of a request id .* first 8 characters\.$/);
-    expect(foundText([], "nothing")).toBe("Nothing is known by this.");
+    expect(foundText([found("Policies", "a"), found("Entities", "b")], "a491", "")).toBe("1 entity, 1 policy");
+    expect(foundText([], "a491", "")).toMatch(/^Nothing is known by this\. Of a request id .* first 8 characters\.$/);
+    expect(foundText([], "nothing", "")).toBe("Nothing is known by this.");
+    const refusal = "your policies lack read and sudo on sys/tokens";
+    expect(foundText([], "nothing", refusal)).toMatch(/No list of tokens was searched: your policies lack/);
+    expect(foundText([found("Policies", "a")], "a", refusal)).toBe("1 policy");
   });
 
   it("shows a bounded number of each kind, in one order", () => {
