@@ -6,7 +6,7 @@ import { href } from "../href.ts";
 import type { Problem } from "../result.ts";
 import { useSession } from "../session.ts";
 import { rowsOfEnded, singleRows } from "../tokens/ended-rows.ts";
-import { AskedBy } from "../tokens/links.tsx";
+import { AskedBy, ParentLink } from "../tokens/links.tsx";
 import { nameOf } from "../tokens/selection.ts";
 import { listEnded } from "../tokens/token-api.ts";
 import {
@@ -49,13 +49,22 @@ export function EndedPage({ query }: { readonly query: URLSearchParams }) {
       <PageHead
         title="Ended lately"
         text={
-          of.job !== "" ? (
-            <a href={href(["receipts", of.job])}>Receipt of the revocation</a>
-          ) : of.request_id !== "" ? (
+          isOfAll ? undefined : (
             <>
-              By the request <RequestLink id={of.request_id} />
+              Only those that ended {of.job !== "" && <a href={href(["receipts", of.job])}>by one revocation</a>}
+              {of.request_id !== "" && (
+                <>
+                  by the request <RequestLink id={of.request_id} />
+                </>
+              )}
+              {of.cause !== "" && (
+                <>
+                  with <ParentLink parent={of.cause} />
+                </>
+              )}
+              . <a href={href(["ended"])}>Show all</a>
             </>
-          ) : undefined
+          )
         }
       />
       <Loading of={first} />

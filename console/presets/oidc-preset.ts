@@ -23,13 +23,7 @@ export const PEOPLE: Preset = {
   fields: [
     addressField("issuer", "Identity provider", "Its issuer, as in https://sso.example.com/realms/acme."),
     {
-      ...formed(
-        "client",
-        "Client id",
-        "Of a client with a secret. What to set up there is below, “For the client”.",
-        /^[\w.-]+$/,
-        "The id of a client, as in grove.",
-      ),
+      ...formed("client", "Client id", "Of a client with a secret.", /^[\w.-]+$/, "The id of a client, as in grove."),
       isOfMount: true,
     },
     {
@@ -52,6 +46,7 @@ export const PEOPLE: Preset = {
     },
     { ...ROLE_FIELD, usual: "people" },
   ],
+  returnsTo: (place) => [consoleAddress(place), OF_THE_COMMAND],
   settingsOfMount: {
     label: "The identity provider",
     body: ({ issuer = "", client, secret }, { role }) => ({

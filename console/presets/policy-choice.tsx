@@ -45,6 +45,8 @@ interface PolicyChoiceFieldsProps {
   readonly policies: readonly string[];
   readonly wrong: string;
   readonly check: PolicyCheck;
+  /** True when this page wrote the policy with the name of the role. */
+  readonly isWritten: boolean;
   /** True for a login of people, who use the console. */
   readonly isForPeople: boolean;
   readonly onChoice: (choice: PolicyChoice) => void;
@@ -52,7 +54,7 @@ interface PolicyChoiceFieldsProps {
 
 /** The choice of what the clients of a login may do. */
 export function PolicyChoiceFields(props: PolicyChoiceFieldsProps) {
-  const { choice, role, policies, wrong, check, isForPeople, onChoice } = props;
+  const { choice, role, policies, wrong, check, isWritten, isForPeople, onChoice } = props;
   const { kind, name, text } = choice;
   const exists = kind === "new" && policies.includes(role.toLowerCase());
   const starts = isForPeople && !exists && kind === "new";
@@ -98,8 +100,8 @@ export function PolicyChoiceFields(props: PolicyChoiceFieldsProps) {
       )}
       {exists && (
         <p>
-          The policy <a href={href(["policies", role.toLowerCase()])}>{role.toLowerCase()}</a> exists: the role gives it
-          as it is.
+          The policy <a href={href(["policies", role.toLowerCase()])}>{role.toLowerCase()}</a>{" "}
+          {isWritten ? "is written: the role gives it." : "exists: the role gives it as it is."}
         </p>
       )}
       {kind === "new" && !exists && (

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { Field, SecretInput, TextInput } from "../ui/index.ts";
+import { Copy, Field, SecretInput, TextInput } from "../ui/index.ts";
 import type { Preset, PresetValues } from "./preset.ts";
 import { isOwnMachine } from "./preset-values.ts";
 
@@ -46,6 +46,16 @@ export function PresetForm({ preset, values, wrong, tried, onValues, onSubmit, c
           )}
         </div>
       </div>
+      {preset.returnsTo && !wrong.has("mount") && !wrong.has("address") && (
+        <section class="body stack tight" aria-label="Where the provider returns to">
+          <p>The client at the provider may return to the console and to the command:</p>
+          {preset
+            .returnsTo({ address: textOf("address").trim(), mount: textOf("mount").trim(), role: "" })
+            .map((one) => (
+              <Copy key={one} value={one} label="Address" />
+            ))}
+        </section>
+      )}
       <div class="body stack">{children}</div>
     </form>
   );

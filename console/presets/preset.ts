@@ -62,6 +62,8 @@ export interface Preset {
   readonly fields: readonly PresetField[];
   /** Something to do before the fields can be filled in. */
   readonly first?: Snippet;
+  /** The addresses to which a client at the provider returns: it is set up there before its secret is known. */
+  readonly returnsTo?: (place: PresetPlace) => readonly string[];
   /** The default path of the mount. */
   readonly mount: string;
   /** Settings without which no login works. Absent: the method has none. */

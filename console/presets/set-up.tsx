@@ -122,6 +122,7 @@ export function SetUp({ preset, existing, onSent }: SetUpProps) {
           policies={existing.policies}
           wrong={tried || isNewPolicy ? policyMistake : ""}
           check={check}
+          isWritten={written.has(endpointOf(role))}
           isForPeople={preset.method === "oidc"}
           onChoice={setPolicyChoice}
         />

@@ -1,8 +1,8 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { newIssuer } from "../support/issuer.ts";
-import { browserPath, expectAccessible } from "./support/browser.ts";
-import { openPlace } from "./support/console-page.ts";
+import { browserPath, expectAccessible, openPage } from "./support/browser.ts";
+import { openPlace, signIn } from "./support/console-page.ts";
 import { type OpenedConsole, openConsole } from "./support/opened-console.ts";
 import { call } from "./support/server.ts";
 
@@ -52,6 +52,32 @@ describe.skipIf(executable === undefined)("people in the console", () => {
     await page.getByRole("region", { name: /^Entity Ann Example/ }).waitFor();
     await openPlace(page, `requests/${refused.headers.get("X-Request-Id")}`);
     await page.getByText(/The check entity failed: “The entity of the holder is not disabled.”/).waitFor();
+  });
+
+  it("with few rights read what they may not ask for, and send none of it", async () => {
+    const made = await opened.send("POST", "auth/token/create", { policies: ["default"], ttl: "1h" });
+    const { client_token: token } = made.body.auth as Record<string, string>;
+    const { page: guest } = await openPage(opened.browser);
+    await signIn(guest, opened.server, token ?? "");
+    const refused: string[] = [];
+    guest.on("response", (response) => response.status() === 403 && refused.push(response.url()));
+    await openPlace(guest, "health");
+    await guest.getByText("Not shown: your policies lack read and sudo on sys/doctor.").waitFor();
+    await guest.getByText("Not shown: your policies lack list on sys/quotas/rate-limit.").waitFor();
+    expect(refused).toEqual([]);
+    await guest.keyboard.press("Control+k");
+    await guest.getByRole("combobox", { name: "Search" }).fill("payments");
+    await guest.getByText(/No list of tokens was searched: your policies lack read and sudo on sys\/tokens/).waitFor();
+    await guest.close();
+  });
+
+  it("are set up with the addresses for the provider before there is a client secret", async () => {
+    await openPlace(page, "methods?setup=people");
+    const returns = page.getByRole("region", { name: "Where the provider returns to" });
+    await returns.getByText(`${opened.server.address}/ui/vault/auth/oidc/oidc/callback`).waitFor();
+    await page.getByLabel("Path").fill("staff");
+    await returns.getByText(`${opened.server.address}/ui/vault/auth/staff/oidc/callback`).waitFor();
+    await expectAccessible(page);
   });
 
   it("are told which tokens of their team end, and get a record of it", async () => {
