@@ -146,7 +146,9 @@ function WayForm({ signIn, keepsPage, listed }: SignInFormProps & { readonly lis
 
   useEffect(() => {
     // Browsers ignore `autofocus` once another element had the focus.
-    fields.current?.querySelector("input")?.focus();
+    const inputs = [...(fields.current?.querySelectorAll("input") ?? [])].filter((one) => !one.closest("details"));
+    const submit = fields.current?.closest("form")?.querySelector<HTMLElement>("button[type=submit]");
+    (inputs[0] ?? submit)?.focus();
     if (arrival?.isExpected) void send(callbackOf(arrival.mount, arrival.fields));
     else if (arrival) void passOn(arrival.answer);
   }, []);

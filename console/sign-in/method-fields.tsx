@@ -29,6 +29,16 @@ export function MethodFields({ listed, method, onMethod, values, onText, tried }
     const mount = usable.find((one) => one.path === path);
     onMethod(mount ? { ...mount, isListed: true } : { isListed: false, path: "", type: method.type });
   };
+  const inputs = LOGIN_FORMS[method.type]?.fields ?? [];
+  const input = (field: LoginField) => (
+    <LoginInput
+      key={field.name}
+      field={field}
+      value={values[field.name] ?? ""}
+      wrong={missing.includes(field.name) ? "Needed" : ""}
+      onText={(text) => onText(field.name, text)}
+    />
+  );
   return (
     <>
       {usable.length > 0 && (
@@ -44,18 +54,19 @@ export function MethodFields({ listed, method, onMethod, values, onText, tried }
         </Field>
       )}
       {!method.isListed && <TypedMethod method={method} onMethod={onMethod} />}
-      {LOGIN_FORMS[method.type]?.fields.map((field) => (
-        <LoginInput
-          key={field.name}
-          field={field}
-          value={values[field.name] ?? ""}
-          wrong={missing.includes(field.name) ? "Needed" : ""}
-          onText={(text) => onText(field.name, text)}
-        />
-      ))}
+      {inputs.filter((field) => !isUsualRole(field)).map(input)}
+      {inputs.some(isUsualRole) && (
+        <details class="fold">
+          <summary>Another role</summary>
+          {inputs.filter(isUsualRole).map(input)}
+        </details>
+      )}
     </>
   );
 }
+
+/** True for a role that most people leave to the method. */
+const isUsualRole = ({ name, isRequired = false }: LoginField): boolean => name === "role" && !isRequired;
 
 /** A method that is not listed. The server does not even say whether it exists. */
 function TypedMethod({ method, onMethod }: Pick<MethodFieldsProps, "method" | "onMethod">) {

@@ -195,6 +195,7 @@ describe.skipIf(executable === undefined)("sign-in at an identity provider", () 
       .getByText(/^The identity provider refused: .*\(access_denied\)$/)
       .waitFor();
     expect(await focusedLabel(page)).toMatch(/^You are not signed in/);
+    await page.getByText("Another role", { exact: true }).click();
     await page.getByLabel("Role", { exact: true }).fill("elsewhere");
     await leave(page);
     await page.getByText(`${server.address}/ui/vault/auth/people/oidc/callback`).waitFor();
@@ -204,6 +205,7 @@ describe.skipIf(executable === undefined)("sign-in at an identity provider", () 
   it("signs in again in another tab, and the page stays as it is", async () => {
     const { page, faults } = await open();
     await page.clock.install();
+    await page.getByText("Another role", { exact: true }).click();
     await page.getByLabel("Role", { exact: true }).fill("short");
     await leave(page);
     await signInThere(page, "alice");
@@ -213,6 +215,7 @@ describe.skipIf(executable === undefined)("sign-in at an identity provider", () 
     await page.clock.fastForward(56 * 60_000);
     await page.getByRole("button", { name: "Sign in again…" }).click();
     const dialog = page.getByRole("dialog", { name: "Sign in again" });
+    await dialog.getByText("Another role", { exact: true }).click();
     await dialog.getByLabel("Role", { exact: true }).fill("short");
     await dialog.getByRole("button", { name: "Sign in at the identity provider" }).click();
     const there = dialog.getByRole("link", { name: `Sign in at ${new URL(provider.issuer).host}` });
