@@ -291,8 +291,9 @@ describe.skipIf(executable === undefined)("an incident in the console", () => {
     await openPlace(page, "health");
     await shows(/^\d+ things? to do: /);
     await page
-      .getByRole("table", { name: "Revocations by filter" })
-      .getByRole("row", { name: /with-leases/ })
+      .getByRole("region", { name: "Revocations of many" })
+      .getByRole("row")
+      .filter({ hasText: "with-leases" })
       .getByText(/^But 2 of their leases have not ended/)
       .waitFor();
     const finding = page

@@ -203,7 +203,7 @@ describe.skipIf(executable === undefined)("a login that is set up in the console
     await button("Set up AWS").click();
     await page.getByText("The policy nightjobs: written").waitFor();
     expect(await data("GET", "sys/policies/acl/nightjobs")).toMatchObject({ policy: rule });
-    await policy.getByText("The policy nightjobs exists: the role gives it as it is.").waitFor();
+    await policy.getByText("The policy nightjobs is written: the role gives it.").waitFor();
   });
 
   it("gives a script an AppRole, and ends with its role-id and a first secret-id, which log in", async () => {
