@@ -238,6 +238,18 @@ it.each([
   expect(changedThing(event({ operation, path }))).toEqual({ text, name, to });
 });
 
+it("a deletion of many team tokens names the first of them", () => {
+  const ids = Array.from({ length: 10 }, (_, at) => `at-${at}`);
+  const deletion = { operation: "delete", path: "organizations/acme/team-tokens" };
+  const one = { text: "Deleted the team token", name: "at-0", to: "" };
+  expect(changedThing(event({ ...deletion, target_accessors: ["at-0"] }))).toEqual(one);
+  const many = changedThing(event({ ...deletion, target_accessors: ids }));
+  expect(many).toMatchObject({
+    text: "Deleted the team tokens",
+    name: expect.stringMatching(/^at-0, .* and 2 others$/),
+  });
+});
+
 it("a change of a thing without a page has its path", () => {
   for (const path of ["auth/token/tidy", "sys/rotate", "auth/approle/role/web/secret-id", "sys/policies/acl/<token>"])
     expect(changedThing(event({ operation: "update", path }))).toBeNull();
