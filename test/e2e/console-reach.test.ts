@@ -231,7 +231,7 @@ describe.skipIf(executable === undefined)("every page of the console", () => {
       await openPlace(guest, place);
       // The interface of teams shows nobody what exists that they may not see.
       const told = await guest
-        .getByText(/Refused by the policies|your policies let you see|you may not see it/)
+        .getByText(/Refused by the policies|your policies (let you see|lack)|you may not see it/)
         .count();
       if (told === 0 && !forms.test(place)) silent.push(place);
     }

@@ -252,7 +252,7 @@ describe.skipIf(executable === undefined)("the console", () => {
     await page.getByRole("heading", { level: 1, name: "fleet" }).waitFor();
     await page.keyboard.press("Control+k");
     await search.fill("alice");
-    await found(/^entity_01cb/).waitFor();
+    await found(/^alice@example.com/).waitFor();
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: /^Entity .*entity_01cb/ }).waitFor();
 
@@ -514,9 +514,9 @@ describe.skipIf(executable === undefined)("the console", () => {
     const rows = page.getByRole("region", { name: "Tokens" }).getByRole("checkbox");
     await rows.nth(2).waitFor();
     for (const row of await rows.all()) await row.check();
-    await page.getByRole("button", { name: "Delete 3 tokens…" }).click();
+    await page.getByRole("button", { name: "Revoke 3 tokens…" }).click();
     await page.getByLabel("Type 3 to confirm").fill("3");
-    await page.getByRole("button", { name: "Delete", exact: true }).click();
+    await page.getByRole("button", { name: "Revoke", exact: true }).click();
     await shows("No tokens of teams");
     await page.getByRole("link", { name: "Settings", exact: true }).click();
     await page.getByLabel(/^Team tokens live, unless/).fill("30d");

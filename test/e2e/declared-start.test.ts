@@ -183,8 +183,14 @@ describe("serve --init", () => {
     ],
     [
       "what the server refuses",
+      `initialize "a" { request "m" { operation = "update" path = "sys/auth/x" data { type = "jwt" } }
+        request "b" { operation = "update" path = "auth/x/role/r" data { role_type = "jwt" } } }`,
+      "a.b (line 2), auth/x/role/r: 400:",
+    ],
+    [
+      "what it knows that the server would refuse",
       'initialize "a" { request "b" { operation = "update" path = "sys/auth/x" data { type = "none" } } }',
-      "a.b (line 1), sys/auth/x: 400:",
+      "a.b (line 1): type: the server has no such auth method",
     ],
   ])("says %s, and ends", async (_, text, said) => {
     const file = join(ROOT, "bad.hcl");
