@@ -34,6 +34,9 @@ const DEPENDENCIES = ["wrangler", "workerd", "hono"];
 
 const WORKERD = JSON.parse(readFileSync(join(PROJECT, "node_modules/workerd/package.json"), "utf8"));
 
+/** As in a shell that npm did not start: programs name themselves as they were called. */
+const { npm_lifecycle_event: _, ...ENVIRONMENT } = process.env;
+
 let packages: string;
 let archive: string;
 let project: string;
@@ -72,9 +75,11 @@ afterAll(() => {
 
 /** Runs the binary in the folder of the installation, as a shell does, to its end. */
 function grove(...words: readonly string[]) {
-  // npm sets it for the tests.
-  const { npm_lifecycle_event: _, ...env } = process.env;
-  return spawnSync(process.execPath, [BINARY, ...words], { cwd: INSTALLATION, encoding: "utf8", env });
+  return spawnSync(process.execPath, [BINARY, ...words], {
+    cwd: INSTALLATION,
+    encoding: "utf8",
+    env: ENVIRONMENT,
+  });
 }
 
 describe("the package of the server", () => {
@@ -208,7 +213,11 @@ describe("the package of the server", () => {
     for (const start of starts) {
       const [, node, ...words] = start.split(" ");
       expect(node).toBe("node");
-      const { status, stdout } = spawnSync(process.execPath, [...words, "--help"], { cwd: ROOT, encoding: "utf8" });
+      const { status, stdout } = spawnSync(process.execPath, [...words, "--help"], {
+        cwd: ROOT,
+        encoding: "utf8",
+        env: ENVIRONMENT,
+      });
       expect([start, status, stdout]).toEqual([start, 0, expect.stringMatching(/^Usage: (npx )?grove (serve|backup)/)]);
     }
     const page = readFileSync(join(MODULES, SERVER_PACKAGE, "docs/self-hosting.md"), "utf8");
