@@ -116,7 +116,7 @@ describe.skipIf(executable === undefined)("sign-in at an identity provider", () 
       .getByRole("alert")
       .getByText(/^This sign-in was not begun in this tab/)
       .waitFor();
-    expect(await focusedLabel(stranger.page)).toMatch(/^You are not signed in/);
+    await expect.poll(() => focusedLabel(stranger.page)).toMatch(/^You are not signed in/);
     expect(stranger.page.url()).toBe(`${server.address}/ui/`);
     expect(calls.filter((url) => url.includes("/oidc/"))).toEqual([address]);
     await expectAccessible(stranger.page);
@@ -194,7 +194,7 @@ describe.skipIf(executable === undefined)("sign-in at an identity provider", () 
       .getByRole("alert")
       .getByText(/^The identity provider refused: .*\(access_denied\)$/)
       .waitFor();
-    expect(await focusedLabel(page)).toMatch(/^You are not signed in/);
+    await expect.poll(() => focusedLabel(page)).toMatch(/^You are not signed in/);
     await page.getByText("Another role", { exact: true }).click();
     await page.getByLabel("Role", { exact: true }).fill("elsewhere");
     await leave(page);

@@ -118,7 +118,7 @@ describe.skipIf(executable === undefined)("sign-in by a method", () => {
     const given = await credentials("web");
     await enter(page, { ...given, secretId: "wrong" });
     await page.getByRole("alert").getByText("invalid role or secret ID").waitFor();
-    expect(await focusedLabel(page)).toMatch(/^You are not signed in/);
+    await expect.poll(() => focusedLabel(page)).toMatch(/^You are not signed in/);
     await expectAccessible(page);
     await enter(page, given);
     await signedIn(page);
@@ -289,7 +289,7 @@ describe.skipIf(executable === undefined)("sign-in by a method", () => {
       .getByRole("alert")
       .getByText(/^This sign-in was not begun in this tab/)
       .waitFor();
-    expect(await focusedLabel(page)).toMatch(/^You are not signed in/);
+    await expect.poll(() => focusedLabel(page)).toMatch(/^You are not signed in/);
     expect(page.url()).toBe(`${server.address}/ui/`);
     expect(asked.filter((url) => url.includes("of-others"))).toEqual([address]);
     await expectAccessible(page);
