@@ -3,12 +3,13 @@ import { inGroups } from "../../base/parallel.ts";
 import { reportTampering } from "../../storage/row-seals.ts";
 import { SealedTable, type TableShape } from "../../storage/sealed-table.ts";
 import { columnOf, type Migration } from "../../storage/tables.ts";
-import type { AuditBacklogNote, AuditObjectNumber } from "../../system/audit-notes.ts";
+import type { AuditObjectNumber } from "../../system/audit-numbers.ts";
 import { GroveObject } from "../../system/grove-object.ts";
 import { mustServe } from "../../system/installation.ts";
 import { systemOf } from "../../system/system.ts";
 import { appender } from "../append.ts";
 import { FIRST_DIGEST, type Head } from "../chain.ts";
+import { droppedRecord } from "../dropped-record.ts";
 import type { AuditEntry } from "../entry.ts";
 import type { AuditEnv } from "../env.ts";
 import { auditShardAt, nameOfObject, readObjectName } from "../object-name.ts";
@@ -312,12 +313,26 @@ export class AuditDirectory extends GroveObject<AuditEnv> {
     reportTampering({ kind: "audit object", object: name, row: LOST_ENTRY });
     const now = currentTime();
     const { begins, openedAt, lastAt, closed, ...rest } = standing ?? {
-      ...{ begins: FIRST_DIGEST, openedAt: now, lastAt: now, closed: true },
-      ...{ seq: 0, digest: FIRST_DIGEST, bytes: 0, term: null },
+      begins: FIRST_DIGEST,
+      openedAt: now,
+      lastAt: now,
+      closed: true,
+      seq: 0,
+      digest: FIRST_DIGEST,
+      bytes: 0,
+      term: null,
     };
-    const state: ObjectState = !standing ? "dropped" : closed ? "closed" : "open";
-    const times = { opened_at: openedAt, last_at: lastAt };
-    const row: ObjectRow = { name, ...place, state, begins, ...times, ...rest, broken: LOST_ENTRY, archived: 0 };
+    const row: ObjectRow = {
+      name,
+      ...place,
+      state: !standing ? "dropped" : closed ? "closed" : "open",
+      begins,
+      opened_at: openedAt,
+      last_at: lastAt,
+      ...rest,
+      broken: LOST_ENTRY,
+      archived: 0,
+    };
     // An entry that Grove has not written may be in its place.
     this.tables.exec("DELETE FROM objects WHERE shard = ? AND number = ?", place.shard, place.number);
     this.#objects.put(row);
@@ -403,7 +418,7 @@ export class AuditDirectory extends GroveObject<AuditEnv> {
       const isOld = lastAt + keptMs(this.env) <= now || bytes > keptBytes(this.env);
       if (!isReady || !isOld) continue;
       await attempt(name, async () => {
-        if (hasArchive && state === "closed") await this.#record(`unarchived ${name}`, unarchivedEntry(object, now));
+        if (hasArchive && state === "closed") await this.#recordUnarchived(object, now);
         await auditShardAt(this.env, name).drop();
         this.#change(name, { state: "dropped", bytes: 0 });
       });
@@ -419,10 +434,20 @@ export class AuditDirectory extends GroveObject<AuditEnv> {
     const system = systemOf(this.env);
     const notes = await system.auditBacklogs();
     for (const note of notes.filter(({ at }) => at + ENDED_MS <= now)) {
-      await this.#record(`lost ${note.writer}`, lossEntry(note, now));
+      const { writer, since, at, most } = note;
+      const lost = droppedRecord({ count: most, from: since, to: at }, now, { at_most: true });
+      await this.#record(`lost ${writer}`, lost);
       await system.noteAuditBacklog({ ...note, most: 0 });
     }
     this.#backlogsAt = now + (notes.length > 0 ? ENDED_MS : HOUR_MS);
+  }
+
+  /** Has a shard record that an object is deleted before the archive took all of it. */
+  #recordUnarchived({ name, seq, archived, opened_at: from, last_at: to }: ObjectRow, now: Ms): Promise<void> {
+    return this.#record(
+      `unarchived ${name}`,
+      droppedRecord({ count: seq - archived, from, to }, now, { object: name }),
+    );
   }
 
   /** Has a shard store a record of the directory. @param what names it: what is repeated at once is stored once. */
@@ -441,22 +466,6 @@ export class AuditDirectory extends GroveObject<AuditEnv> {
     reportTampering({ kind: "audit object", object: known.name, row: known.seq });
     return { ...known, broken: Math.min(known.broken ?? known.seq, known.seq) };
   }
-}
-
-/** The record about answered changes that an isolate could not store before it ended. */
-function lossEntry({ since, at, most }: AuditBacklogNote, now: Ms): AuditEntry {
-  const times = { time: formatRfc3339(now), from: formatRfc3339(since), to: formatRfc3339(at) };
-  return { at: now, line: JSON.stringify({ type: "dropped", ...times, count: most, at_most: true }), mentions: [] };
-}
-
-/** The record about records that were deleted before the archive took them. */
-function unarchivedEntry({ name, seq, archived, opened_at: from, last_at: to }: ObjectRow, now: Ms): AuditEntry {
-  const times = { time: formatRfc3339(now), from: formatRfc3339(from), to: formatRfc3339(to) };
-  return {
-    at: now,
-    line: JSON.stringify({ type: "dropped", ...times, count: seq - archived, object: name }),
-    mentions: [],
-  };
 }
 
 function objectOf({

@@ -34,7 +34,10 @@ export async function signHeads(
   const signer = made.ok ? await oidcIssuerOf(env).signerOfKey(DEFAULT_KEY) : null;
   if (!signer) throw new Error("the issuer has no default key");
   const heads = objects.map(({ name, begins, seq, digest, state }) => ({
-    ...{ object: name, begins, seq, digest },
+    object: name,
+    begins,
+    seq,
+    digest,
     ...(state === "dropped" && { dropped: true }),
   }));
   const text = JSON.stringify({ type: TYPE, cluster_id: clusterId, time: formatRfc3339(now), heads });

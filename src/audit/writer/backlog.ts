@@ -1,4 +1,5 @@
-import { formatRfc3339, type Ms } from "../../base/clock.ts";
+import type { Ms } from "../../base/clock.ts";
+import { type Dropped, droppedRecord } from "../dropped-record.ts";
 import { type AuditBatch, type AuditEntry, MAX_BATCH_CHARACTERS, MAX_BATCH_ENTRIES, type UseCount } from "../entry.ts";
 
 /** Maximum number of the records that an isolate keeps while no shard takes them, and of bytes of their texts. */
@@ -6,13 +7,6 @@ export const MAX_WAITING = 10_000;
 export const MAX_WAITING_BYTES = 4_000_000;
 /** Upper bound of the length of the record about dropped records. */
 const DROPPED_LENGTH = 512;
-
-/** Records that were not stored because the backlog was full. */
-interface Dropped {
-  count: number;
-  readonly from: Ms;
-  to: Ms;
-}
 
 /** A batch on its way, with how many of its entries are records of the queue. */
 interface Sent {
@@ -32,6 +26,7 @@ export class Backlog {
   #stored = 0;
   #batches = 0;
   #sent: Sent | null = null;
+  /** Records that were not stored because the backlog was full. */
   #dropped: Dropped | null = null;
 
   /** @param writer the id of the isolate, with which shards recognize a repeated batch. */
@@ -62,9 +57,8 @@ export class Backlog {
   /** Adds a record. Returns its ticket for `isStored`; null when there is no room: it is counted as dropped. */
   add(entry: AuditEntry): number | null {
     if (this.#queue.length >= MAX_WAITING || this.#bytes + bytesOf(entry) > MAX_WAITING_BYTES) {
-      this.#dropped ??= { count: 0, from: entry.at, to: entry.at };
-      this.#dropped.count++;
-      this.#dropped.to = entry.at;
+      const { count, from } = this.#dropped ?? { count: 0, from: entry.at };
+      this.#dropped = { count: count + 1, from, to: entry.at };
       return null;
     }
     this.#queue.push(entry);
@@ -138,11 +132,7 @@ export class Backlog {
     const dropped = this.#dropped;
     if (!dropped) return [];
     this.#dropped = null;
-    const { count, from, to } = dropped;
-    const times = { from: formatRfc3339(from), to: formatRfc3339(to) };
-    return [
-      { at: now, line: JSON.stringify({ type: "dropped", time: formatRfc3339(now), count, ...times }), mentions: [] },
-    ];
+    return [droppedRecord(dropped, now)];
   }
 }
 
