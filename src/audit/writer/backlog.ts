@@ -51,7 +51,7 @@ export class Backlog {
 
   /** True when there is something to send, besides counts of uses. */
   get hasNews(): boolean {
-    return this.#queue.length > 0 || this.#dropped !== null;
+    return this.unstored > 0;
   }
 
   /** Adds a record. Returns its ticket for `isStored`; null when there is no room: it is counted as dropped. */

@@ -47,7 +47,9 @@ function writerOf(env: WriterEnv): AuditWriter {
   writer ??= new AuditWriter(
     name,
     {
-      ...{ shards, append: appender(env), inBackground: waitUntil },
+      shards,
+      append: appender(env),
+      inBackground: waitUntil,
       note: async ({ since, most }) => systemOf(env).noteAuditBacklog({ writer: name, since, most, at: currentTime() }),
     },
     entryOfMore,
