@@ -49,6 +49,16 @@ export function isDamaged(error: unknown): boolean {
   return failure?.code === "unavailable" && failure.fault === "database_damaged";
 }
 
+/** Returns the answer of a call; null when it failed because a database is damaged. */
+export async function unlessDamaged<T>(call: Promise<T>): Promise<T | null> {
+  try {
+    return await call;
+  } catch (error) {
+    if (isDamaged(error)) return null;
+    throw error;
+  }
+}
+
 const DAMAGED_DATABASE = unavailable(
   "a database of the service is damaged: the server's log names its file",
   60,

@@ -1,6 +1,6 @@
 import { currentTime, LATE, type Ms, orLate } from "../../base/clock.ts";
 import { inGroups } from "../../base/parallel.ts";
-import { isDamaged } from "../../base/platform-errors.ts";
+import { unlessDamaged } from "../../base/platform-errors.ts";
 import { loadInstallation } from "../../system/installation.ts";
 import { isEnded } from "../../system/watermarks.ts";
 import { treeIdOf } from "../../token/ids.ts";
@@ -129,12 +129,7 @@ async function tallyOf(env: ListingEnv, { includeRoot }: Selection, tokens: read
 async function countShare(env: ListingEnv, selection: Selection, share: TreeShare): Promise<TreeShare> {
   const { treeId, accessors, from } = share;
   const inTree = selectedInTree(selection, treeId, accessors);
-  const counted = await treeAt(env, treeId)
-    .countMeant(inTree, from)
-    .catch((error: unknown) => {
-      if (isDamaged(error)) return null;
-      throw error;
-    });
+  const counted = await unlessDamaged(treeAt(env, treeId).countMeant(inTree, from));
   // A damaged tree must not keep the tokens of all others alive. Its tokens are counted by the list, without what is below.
   if (!counted) {
     const listed = await findInInventory(env, accessors);

@@ -3,7 +3,7 @@ import { dataAnswer } from "../../../auth/route-description.ts";
 import { formatRfc3339, formatTime } from "../../../base/clock.ts";
 import { MAX_NAMED_TOKENS } from "../../../base/limits.ts";
 import { inGroups } from "../../../base/parallel.ts";
-import { isDamaged } from "../../../base/platform-errors.ts";
+import { unlessDamaged } from "../../../base/platform-errors.ts";
 import { NOT_FOUND, okUnless, type Result, refuse } from "../../../base/result.ts";
 import type { Env } from "../../../env.ts";
 import {
@@ -227,7 +227,7 @@ export const ENDED_TOKEN_ROUTES: readonly Route[] = [
       const places = read.flatMap((place) => place ?? []);
       const unanswered: AccessorCredential[] = [];
       const answers = await inGroups([...Map.groupBy(places, ({ treeId }) => treeId)], async ([treeId, inTree]) => {
-        const rows = await aliveIn(env, treeId, inTree);
+        const rows = await unlessDamaged(treeAt(env, treeId).aliveOf(inTree.map(({ row, tail }) => ({ row, tail }))));
         if (rows === null) unanswered.push(...inTree);
         return inTree.filter(({ row }) => rows?.includes(row)).map(textOf);
       });
@@ -250,16 +250,6 @@ export const ENDED_TOKEN_ROUTES: readonly Route[] = [
 
 function textOf({ treeId, row, tail }: AccessorCredential): string {
   return routedIdText(treeId, row, tail);
-}
-
-/** Returns the rows of live tokens among some of a tree; null when its database is damaged. */
-async function aliveIn(env: Env, treeId: string, tokens: readonly AccessorCredential[]): Promise<number[] | null> {
-  try {
-    return await treeAt(env, treeId).aliveOf(tokens.map(({ row, tail }) => ({ row, tail })));
-  } catch (error) {
-    if (isDamaged(error)) return null;
-    throw error;
-  }
 }
 
 /** Returns the filter for what a request asks about; null when no token can match. */
