@@ -31,7 +31,8 @@ export async function findLease(
   }
   const next = nextAttemptAt === null ? "the revocation was given up" : "the revocation is sent again";
   const message = `The id of a lease that has ended, and whose secret can still be used: ${error}; ${next}.`;
-  const [path, tail] = [text.slice(0, text.lastIndexOf("/")), text.slice(text.lastIndexOf("/") + 1)];
+  const { path } = named.lease;
+  const tail = text.slice(path.length + 1);
   const failure = { path, tail, token: address?.row ?? 0, accessor: holder, error: error ?? "", nextAttemptAt };
   const unrevoked = { waiting: 0, failing: 1, more: false, failures: [failure] };
   return { state: "ended", message, unrevoked, holder: by };

@@ -35,10 +35,8 @@ export async function judgeUnknown(env: Env, text: string): Promise<Found> {
     const near = await nearest(env, address, isService, text);
     if (near) return near;
   }
-  const part = partOf(
-    env.kinds.credentials.map(({ format }) => format),
-    text,
-  );
+  const formats = env.kinds.credentials.map(({ format }) => format);
+  const part = partOf(formats, text);
   if (part) return part;
   if (isService) {
     const message =
@@ -49,7 +47,7 @@ export async function judgeUnknown(env: Env, text: string): Promise<Found> {
     const message = "It has the form of a batch token. This installation has not made it, or a character is wrong.";
     return { state: "elsewhere", kind: "", message };
   }
-  if (env.kinds.credentials.some(({ format }) => format.matches(text))) {
+  if (formats.some((format) => format.matches(text))) {
     const message = "It has the form of a token. This installation has not made it, or a character is wrong.";
     return { state: "elsewhere", kind: "", message };
   }
