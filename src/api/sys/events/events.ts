@@ -193,11 +193,14 @@ async function attemptsOf(env: Env, hash: string) {
   return withoutRepeats(events).map(showEvent);
 }
 
+/** The question for the events in which a token was made or may have made others, the oldest first. */
+function makingsOf(accessor: string) {
+  const filter = { kinds: ["change", "login"] as const };
+  return { mentions: [mentionOf("accessor", accessor)], filter, newestFirst: false, limit: PAGE_OF_LINEAGE };
+}
+
 async function originOf(env: Env, accessor: string, withLineage: boolean) {
-  const eventsOf: EventsOf = (of) => {
-    const question = { mentions: [mentionOf("accessor", of)], filter: { kinds: ["change", "login"] as const } };
-    return eventPages(env, { ...question, newestFirst: false, limit: PAGE_OF_LINEAGE });
-  };
+  const eventsOf: EventsOf = (of) => eventPages(env, makingsOf(of));
   const makers = (await makersOf(eventsOf, accessor)).map(showMade);
   return { makers, ...(withLineage && (await belowOf(env, [{ accessor, cursor: FIRST_PAGE }]))) };
 }
@@ -205,8 +208,7 @@ async function originOf(env: Env, accessor: string, withLineage: boolean) {
 /** Some of the descendants of a token, from a place on. */
 async function belowOf(env: Env, places: readonly LineagePlace[]) {
   const { tokens, next } = await tokensBelow(async (of, cursor) => {
-    const question = { mentions: [mentionOf("accessor", of)], filter: { kinds: ["change", "login"] as const } };
-    const page = await searchEvents(env, { ...question, newestFirst: false, limit: PAGE_OF_LINEAGE, cursor });
+    const page = await searchEvents(env, { ...makingsOf(of), cursor });
     let after = cursor;
     const events = page.events.map((event) => {
       after = cursorAfter(after, event);
