@@ -13,8 +13,8 @@ import type { CredentialKind } from "./kinds.ts";
  * stored nowhere: it is a tag over a nonce, and ends when the start is finished or begun again.
  */
 
-const FORM = /^(grove-setup\.([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}))\.([\w-]{43})$/;
-const WITHIN = /grove-setup\.[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.[\w-]{43}/g;
+const WITHIN = /grove-setup\.([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.[\w-]{43}/g;
+const FORM = new RegExp(`^${WITHIN.source}$`);
 const UTF8 = new TextEncoder();
 const TYPE = "setup";
 
@@ -26,7 +26,7 @@ export async function setupToken(keys: Keys, nonce: string): Promise<string> {
 
 /** The nonce of a setup token; null for a text that this installation did not make. */
 async function nonceOf(keys: Keys, text: string): Promise<string | null> {
-  const [, , nonce] = FORM.exec(text) ?? [];
+  const [, nonce] = FORM.exec(text) ?? [];
   if (nonce === undefined) return null;
   return equalTexts(await setupToken(keys, nonce), text) ? nonce : null;
 }

@@ -32,9 +32,9 @@ const HOLDER_MARK = "0";
 
 const TEAM_ID = /^team-[0-9A-Za-z]{16}$/;
 const TOKEN_ID = /^at-[0-9A-Za-z]{16}$/;
-const TOKEN = /^[0-9A-Za-z]{14}\.atlasv1\.[0-9A-Za-z]{67}$/;
 /** Finds tokens within a longer text. */
 export const TEAM_TOKENS_WITHIN = /[0-9A-Za-z]{14}\.atlasv1\.[0-9A-Za-z]{67}/g;
+const TOKEN = new RegExp(`^${TEAM_TOKENS_WITHIN.source}$`);
 const TOKEN_MARK = ".atlasv1.";
 
 const UTF8 = new TextEncoder();
