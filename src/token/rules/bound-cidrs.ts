@@ -61,9 +61,9 @@ export function networksWithin(inner: readonly string[], outer: readonly string[
 
 /** Returns the networks that two lists have in common: of each overlapping pair, the one within the other. */
 export function networksInBoth(one: readonly string[], other: readonly string[]): string[] {
-  const shared = one.flatMap((cidr) => [
-    ...(networksWithin([cidr], other) ? [cidr] : other.filter((narrower) => networksWithin([narrower], [cidr]))),
-  ]);
+  const shared = one.flatMap((cidr) =>
+    networksWithin([cidr], other) ? [cidr] : other.filter((narrower) => networksWithin([narrower], [cidr])),
+  );
   return [...new Set(shared)];
 }
 
