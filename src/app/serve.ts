@@ -48,7 +48,7 @@ function readyContext(c: AppContext, installation: Installation) {
   return { env: c.env, request: c.get("request"), installation, admitRole };
 }
 
-/** Tells the audit record which fields the route has. */
+/** For the audit record: which fields the route has. */
 function known(route: Route) {
   const names = fieldNamesOf(route);
   return { isKnown: (name: string) => names.has(name) };

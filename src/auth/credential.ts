@@ -46,7 +46,7 @@ export interface EndedCredential {
   /** A past participle: `deleted`. */
   readonly how: string;
   readonly at: Ms;
-  /** The display name of who ended it; "" when nobody did, or that is not recorded. */
+  /** The display name of the caller that ended it; "" without one, or when it is not recorded. */
   readonly by: string;
 }
 

@@ -26,7 +26,7 @@ const MAX_DEPTH = 2;
 
 /**
  * Finds what may be a token in a longer text: between other characters, glued to another token, without its prefix, and
- * in base64. Each has to be read, as only its tag or seal says that it is one.
+ * in base64. Each has to be read, as only its tag or seal shows that it is one.
  *
  * @returns `isAll` false: the text has more than is looked at.
  */

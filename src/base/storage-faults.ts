@@ -8,7 +8,7 @@ export interface OldData {
   readonly servedAt: Ms;
 }
 
-/** What a self-hosted server has found wrong with its disk. The runtime tells objects and the Worker only that a call failed. */
+/** What a self-hosted server has found wrong with its disk. Objects and the Worker learn from the runtime only that a call failed. */
 export interface StorageFaults {
   /** Damaged databases, as `CLASS/FILE`: the name of the directory would have the secret id of the installation. */
   readonly damaged: readonly string[];

@@ -68,7 +68,7 @@ export const ENTITY_PROBLEMS: Readonly<Record<EntityProblem, string>> = {
   tampered: "the stored row of its entity, or of a group that it is in, was changed by somebody else than Grove",
 };
 
-/** Tells why `loadActiveEntity` refuses an entity; null when it does not. */
+/** Returns why `loadActiveEntity` refuses an entity; null when it does not. */
 export async function entityProblem(env: IdentityEnv, id: string): Promise<EntityProblem | null> {
   if ((await loadActiveEntity(env, id)).ok) return null;
   const { at, state } = await followMerges(env, id);

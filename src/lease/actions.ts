@@ -70,7 +70,7 @@ export type LeaseAction =
       readonly data: Uint8Array | null;
     }
   | { readonly kind: "lookup"; readonly lease: LeaseReference }
-  /** Whether the lease has ended, whatever its path: `path_differs` says that the id is not quite that of the lease. */
+  /** Whether the lease has ended, whatever its path. `path_differs`: the id is not quite that of the lease. */
   | { readonly kind: "verify"; readonly lease: LeaseReference }
   | { readonly kind: "renew"; readonly lease: LeaseReference; readonly increment: Seconds }
   /** `wait`: the answer follows the first attempt. `force`: the lease is deleted even if that attempt fails. */
@@ -86,7 +86,7 @@ export type LeaseOutcome =
   | { readonly kind: "row_taken" }
   /**
    * `error`: why the attempt failed that the caller waited for; null without one. The tree retries by itself. `holder`: as in
-   * `LeaseRecord`; a tree of an earlier release does not say it.
+   * `LeaseRecord`; a tree of an earlier release does not return it.
    */
   | { readonly kind: "revoked"; readonly error: string | null; readonly holder?: string | undefined };
 

@@ -162,7 +162,7 @@ export class TreeLeases {
     return error === null ? "waiting" : { path, tail: text, token: row.token, error, nextAttemptAt };
   }
 
-  /** A lease of a release before has no accessor: it is known while the token lives. */
+  /** A lease of an earlier release has no accessor: it is known while the token lives. */
   #withHolder(row: LeaseRow, now: Ms): LeaseView {
     const token = this.#tree.tokens.live(row.token, now);
     return { ...(token && { holder: this.#accessorOf(row.token, token.fixed) }), ...this.store.view(row) };

@@ -99,7 +99,7 @@ export interface PageTaking {
 export abstract class StoredObject<Env> extends DurableObject<Env> {
   /** The object id that the seals of the rows contain. */
   protected readonly origin: ObjectOrigin;
-  /** Tells how pages are written. @throws unless the installation is being restored. */
+  /** Returns how pages are written. @throws unless the installation is being restored. */
   protected abstract readonly takesPages: () => Promise<PageTaking>;
   /** Differs for each start of the object, because its count of changes starts at 0. */
   readonly #life = crypto.randomUUID();

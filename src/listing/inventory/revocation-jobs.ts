@@ -310,7 +310,7 @@ export class TokenRevocations extends GroveObject<ListingEnv> {
     const repeated = job.step === null ? null : storedJson<PlannedStep>(job.step);
     const step = repeated ?? (await this.#plan(selection, job));
     if (!repeated) {
-      // A job that was stopped while the step was planned ends no more tokens, and the answer to stop() said so.
+      // A job that was stopped while the step was planned ends no more tokens: stop() has returned that it is stopped.
       const state = this.#find(job.id)?.state;
       if (state !== "running" && !(job.state === "stopped" && step.retries)) return;
       this.#change(job.id, { step: JSON.stringify(step) });

@@ -34,7 +34,7 @@ interface NoticeRow extends Record<string, SqlStorageValue> {
   document: string;
 }
 
-/** The seal prevents that somebody with access to the storage gets a document of their own signed. */
+/** The seal keeps an attacker with access to the storage from getting a document of their own signed. */
 const NOTICE: TableShape = {
   table: "notices",
   kind: "team notice",

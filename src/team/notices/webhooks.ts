@@ -50,7 +50,7 @@ const MAX_DELIVERIES = 1000;
 
 type WebhookRow = { id: string; record: string; secret: ArrayBuffer | null };
 
-/** The seal prevents that somebody with access to the storage gets signed notices sent to a URL of their own. */
+/** The seal keeps an attacker with access to the storage from getting signed notices sent to a URL of their own. */
 const WEBHOOK: TableShape = {
   table: "webhooks",
   kind: "webhook",

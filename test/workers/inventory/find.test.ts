@@ -324,7 +324,7 @@ describe("sys/tokens/find says of a text", () => {
         ?.join("\n") ?? "",
     ])
       expect([text, await find(text)]).toMatchObject([text, live]);
-    expect((await find(gone + token)).message).toMatch(/It has 2 tokens; this is told of one that is live/);
+    expect((await find(gone + token)).message).toMatch(/It has 2 tokens; this is about one that is live/);
     expect(await find(gone.slice(2))).toMatchObject({ state: "ended", message: expect.stringContaining("without") });
     for (const text of [batch.slice(2), batch + gone, gone + batch, batch + batch, btoa(batch)])
       expect(await find(text)).toMatchObject({ state: "live", kind: "batch" });
@@ -341,7 +341,7 @@ describe("sys/tokens/find says of a text", () => {
     expect(await find(`${gone}${ofTeam}`)).toMatchObject({ state: "live", kind: "team" });
   });
 
-  it("that it is a part of a token whose owner can't be told", async () => {
+  it("that it is a part of a token of an unknown owner", async () => {
     const { client_token: token } = await createToken(root, { no_parent: true, policies: ["default"] });
     await createOrganization(root, "cut");
     const team = await createTeam(root, "cut", "part");

@@ -5,7 +5,7 @@ import type { HistorySlot, SeenNode } from "../../../tidy/metrics-history.ts";
 import type { PutBack } from "../../../tidy/system-rollback.ts";
 import type { RetriedLeases } from "./failing-leases.ts";
 
-/** `attention`: somebody should look; `failing`: somebody has to act; `unknown`: it can't be seen from here. */
+/** `attention`: an operator should look; `failing`: an operator has to act; `unknown`: it can't be seen from here. */
 export type HealthState = "ok" | "attention" | "failing" | "unknown";
 
 /** The result of a check, in words for operators. */

@@ -98,7 +98,7 @@ async function findWithin(context: FindContext, texts: readonly string[]): Promi
   }
   if (!worst) return null;
   const others =
-    genuine.length === 1 ? "" : ` It has ${genuine.length} tokens; this is told of one that is ${worst.token.state}.`;
+    genuine.length === 1 ? "" : ` It has ${genuine.length} tokens; this is about one that is ${worst.token.state}.`;
   return { ...worst.token, message: `${worst.how}${others} ${worst.token.message}` };
 }
 

@@ -62,7 +62,7 @@ export async function judgeUnknown(env: Env, text: string): Promise<Found> {
 /** Fewer characters of a token are too few to guess the rest. */
 const LEAST_PART = 24;
 const WHOLE_ID = SERVICE_TOKEN_LENGTH - SERVICE_PREFIX.length;
-/** A batch token has no fixed length: one that is cut off can't be told from one of another installation. */
+/** A batch token has no fixed length: one that is cut off can't be distinguished from one of another installation. */
 const PART_OF_BATCH = /^b\.[\w-]{40,}$/;
 
 /** Says that a text may be a part of a token; null for another text. The rest may have leaked elsewhere. */
@@ -75,7 +75,7 @@ function partOf(formats: readonly CredentialFormat[], text: string): Found | nul
   const isOfFormat = formats.some((format) => format.part.test(text) && !format.matches(text));
   if (!(isShort && (isService || isMixed)) && !isOfFormat && !PART_OF_BATCH.test(text)) return null;
   const message =
-    "A part of a token, or a damaged one; whose can't be told. Look for the rest, such as in the lines around it, and ask about the whole.";
+    "A part of a token, or a damaged one, of an unknown owner. Look for the rest, such as in the lines around it, and ask about the whole.";
   return { state: "unjudged", kind: "part", message };
 }
 
