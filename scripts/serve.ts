@@ -54,7 +54,7 @@ type StartedWorker =
   | ({ readonly kind: "node"; readonly archive: ArchiveService; readonly faults: StorageFaults } & ClusterNode &
       JoinedNode);
 
-/** Follows the faults of the disk, and tells them to the Worker. */
+/** Follows the faults of the disk, and reports them to the Worker. */
 function followFaults(data: DataDirectory): StorageFaults {
   const cron: UpstreamAddress = { kind: "socket", path: data.file(CRON_SOCKET) };
   const report = (path: string) => succeeds(cron, path, CRON_MS);

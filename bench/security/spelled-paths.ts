@@ -37,7 +37,7 @@ export const SPELLED_PATHS: Checks = {
     return "403 with and without the slash";
   },
 
-  // This attack is last: if it succeeds, the server answers nobody for a while.
+  // This attack is last: if it succeeds, the server answers no request for a while.
   async "3.3 a path of many words that have two spellings"(subject) {
     const token = await tokenWith(subject, "one-deny", 'path "elsewhere" { capabilities = ["deny"] }');
     const path = `auth/${"identity-accesslist/".repeat(40)}x`;

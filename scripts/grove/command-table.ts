@@ -281,7 +281,7 @@ export const COMMANDS = {
     brief: "initializes a new server from a file",
     word: "FILE",
     about:
-      "initializes a new server with what a file declares (docs/self-hosting.md), and keeps no root token unless the file says so; VAULT_TOKEN is the GROVE_INIT_TOKEN of the deployment",
+      "initializes a new server with what a file declares (docs/self-hosting.md), and keeps no root token unless the file names a root_token_file; VAULT_TOKEN is the GROVE_INIT_TOKEN of the deployment",
     options: {},
   },
   apply: {

@@ -32,7 +32,7 @@ function repeat(work: () => void): () => void {
   return () => clearInterval(timer);
 }
 
-/** How the faults of a server's disk are found and told. */
+/** How faults of a server's disk are detected and reported. */
 export interface FaultsOptions {
   /** The path of the data. */
   readonly data: string;
@@ -40,7 +40,7 @@ export interface FaultsOptions {
   readonly show: (line: string) => void;
   /** Gets a line for the operator. */
   readonly say: (line: string) => void;
-  /** Tells the Worker, for Health: the path and query of its entrypoint for the cron trigger. */
+  /** Reports to the Worker, for Health: calls this path and query of its entrypoint for the cron trigger. */
   readonly report: (path: string) => Promise<unknown>;
   /** True when the disk of the data has space. */
   readonly hasSpace?: (data: string) => boolean;
@@ -81,7 +81,7 @@ export class StorageFaults {
     else this.#work = this.#work.then(() => this.#sayDamaged());
   };
 
-  /** Reports again what was found before the Worker could be told. */
+  /** Reports again what was found before the Worker accepted reports. */
   reportAgain(): void {
     this.#work = this.#work.then(() => Promise.all([...this.#reported.values()].map(this.#options.report)));
   }
@@ -96,7 +96,7 @@ export class StorageFaults {
     say(`the disk of ${data} is full: writes are answered 503 until there is space (${runbook("The disk is full")})`);
   }
 
-  /** Tells the Worker that the disk is full, and when it has space again. */
+  /** Reports to the Worker that the disk is full, and when it has space again. */
   #noteFull(): void {
     if (this.#stopLooking !== null) return;
     const { data, say, hasSpace, repeat } = this.#options;
@@ -116,7 +116,7 @@ export class StorageFaults {
   async #sayDamaged(): Promise<unknown> {
     const { data, say, find } = this.#options;
     const damaged = await find(join(data, "objects"));
-    const way = `requests that need it fail. Stop the server and bring back a backup of before (${runbook("A database is damaged")})`;
+    const way = `requests that need it fail. Stop the server and restore a backup from before the damage (${runbook("A database is damaged")})`;
     if (damaged.length === 0) {
       say(`a database in ${data} is damaged, and a check of all has not found which: ${way}`);
       return;

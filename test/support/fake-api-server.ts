@@ -3,7 +3,7 @@ import { vi } from "vitest";
 
 /** The host of the fake API server. */
 export const CLUSTER = "https://cluster.example.com";
-/** The audience of the API server itself: its issuer, unless it is told another one. */
+/** The audience of the API server itself: by default its issuer. */
 export const OWN_AUDIENCE = CLUSTER;
 /** The issuer of tokens that secrets store. */
 const STORED_ISSUER = "kubernetes/serviceaccount";

@@ -68,7 +68,7 @@ if (global.groveKept !== undefined) {
   vi.useRealTimers();
   vi.unstubAllGlobals();
   for (const restore of replaced) restore();
-  // Until the sources are there, nobody may evaluate those of the file before again.
+  // Until the sources are there, no import may evaluate those of the previous file again.
   runner.import = async () => new Proxy({}, { get: (_, name) => (name === "then" ? undefined : Absent) });
   await reset();
   // What crashed or was evicted starts once more, to be deleted with those that run.

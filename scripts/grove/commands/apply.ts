@@ -66,7 +66,7 @@ async function plan({ client, terminal }: Session, requests: readonly DeclaredRe
       continue;
     }
     refusals.push(`${placeOf(request)}: ${step.error.message}`);
-    // Without an answer, or from a server that answers nobody, the others would fail as well.
+    // If the server does not answer, or answers with a fault of its own, the others would fail as well.
     if (step.error.status === null || step.error.status >= 500) break;
   }
   terminal.progress(null);

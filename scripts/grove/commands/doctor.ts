@@ -170,7 +170,7 @@ export function checkAddress({ url }: Pick<GroveClient, "url">): Check {
   return failing(name, title, `${url.origin} has no TLS`, advice, "docs/self-hosting.md");
 }
 
-const NO_OTHER = "When nobody has a token, grove generate-root makes a root token.";
+const NO_OTHER = "If no administrator has a token, grove generate-root makes a root token.";
 const NO_ROOT = "docs/runbook.md#there-is-no-root-token";
 
 const SELF = z.object({

@@ -189,7 +189,7 @@ class WrappedText {
     if (end === undefined) return null;
     const wrapped = new WrappedText(line, end);
     const { alone } = wrapped;
-    // A batch token has no fixed length. Of a JWT only the signature could lack something, which nobody verifies.
+    // A batch token has no fixed length. A JWT can lack only a part of its signature, which is not verified.
     const isWhole = /^(?:hv|e[wy])/.test(alone) || (!alone.startsWith("b.") && wholeTokensIn(alone).length > 0);
     return isWhole ? null : wrapped;
   }

@@ -185,7 +185,7 @@ const unjudged = (message: string): Judged => ({ state: "unjudged", kind: "", me
 
 /** The states in which a text is known for what it is. */
 const IS_DECIDED: ReadonlySet<Judged["state"]> = new Set(["live", "refused", "ended"]);
-/** Of several candidates the first of these is told. */
+/** When no candidate is decided, the answer is the one whose state is first in this list. */
 const BY_KNOWLEDGE = ["unjudged", "mistyped", "elsewhere", "unknown"] as const;
 
 /** Asks about a text: about its candidates in turn, until one is known for what it is. */
@@ -340,7 +340,7 @@ const receiptLine = (job: string): string => `  what else that job ended: ${asCa
 
 const SELF = z.object({ accessor: z.string() });
 
-/** True for the token of this command, which a revocation leaves out unless it is told. */
+/** True for the token of this command, which a revocation leaves out without --include-self. */
 async function isOwn(client: GroveClient, accessor: string): Promise<boolean> {
   if (client.isAnonymous) return false;
   const self = await client.get("auth/token/lookup-self", SELF);

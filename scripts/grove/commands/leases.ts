@@ -44,7 +44,7 @@ export async function showFailingLeases(session: Session, retry: boolean): Promi
   return ok(left.value.length > 0 || warnings.length > 0 ? 1 : 0);
 }
 
-/** Sends revocations of leases again, whatever comes of each: only a look at the lease says so. */
+/** Sends revocations of leases again. The answers are not read, except for a missing right: a look-up of each lease shows its result. */
 export async function sendAgain({ client, terminal }: Session, ids: readonly string[]): Promise<Called<null>> {
   let done = 0;
   const answers = await inPool(ids, PARALLEL, async (id) => {

@@ -14,7 +14,7 @@ export const ALLOWS_ISSUER = ["--allow-private-host", "127.0.0.1"];
 
 /** The issuer of administrators in the example of a declared start, on this machine. */
 export interface DeclaredIssuer {
-  /** From now on the issuer answers nobody, so that a start waits in the middle of its file. Resolves once it is asked. */
+  /** From now on the issuer answers no request, so that a start waits in the middle of its file. Resolves once it is asked. */
   hold(): Promise<void>;
   /** Answers again. */
   release(): void;
