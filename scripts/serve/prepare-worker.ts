@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { misreadSettings } from "../../src/base/number-settings.ts";
 import { err, ok, type Result } from "../../src/base/result.ts";
-import { sealKeysOf } from "../backup/missing-seal-key.ts";
+import { sealKeysOf } from "../backup/seal-keys.ts";
 import { Child, followErrors } from "../local/child.ts";
 import { helpAsCalled } from "../local/command-line.ts";
 import type { DataDirectory } from "../local/data-directory.ts";

@@ -1,6 +1,6 @@
 import { NO_DIGESTS } from "../backup/files/verify.ts";
-import { judgeSealKeys, sealKeysOf } from "../backup/missing-seal-key.ts";
 import type { NewestBackup } from "../backup/newest.ts";
+import { judgeSealKeys, sealKeysOf } from "../backup/seal-keys.ts";
 import { numbersOf } from "../local/release-compatibility.ts";
 
 /** The state before an upgrade. Times in ms, sizes in bytes. */
