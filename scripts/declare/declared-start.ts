@@ -4,7 +4,7 @@ import type { Called, CallFailure } from "../grove/client.ts";
 import { isFields } from "./compare-fields.ts";
 import type { Declaration } from "./declaration.ts";
 import { refuseMistakes } from "./known-fields.ts";
-import { applyRequests, type Outcome, type Service } from "./plan-step.ts";
+import { applyRequests, dataIn, type Outcome, type Service } from "./plan-step.ts";
 
 /** Longest wait (ms) for another program that has begun the same start, and the interval of checks (ms). */
 const OTHER_MS = 60_000;
@@ -92,9 +92,8 @@ function mayBeTakenOver({ status }: CallFailure): boolean {
 
 function textOf(answered: Awaited<ReturnType<Service["call"]>>, name: string): Called<string> {
   if (!answered.ok) return answered;
-  const { body, status } = answered.value;
-  const text = isFields(body) && isFields(body.data) ? body.data[name] : undefined;
+  const text = dataIn(answered.value)?.[name];
   return typeof text === "string"
     ? ok(text)
-    : err({ status, message: `the server answered no ${name}: is it of an older release?` });
+    : err({ status: answered.value.status, message: `the server answered no ${name}: is it of an older release?` });
 }

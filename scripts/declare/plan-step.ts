@@ -1,5 +1,5 @@
 import { ok } from "../../src/base/result.ts";
-import type { Called, CallFailure, GroveClient } from "../grove/client.ts";
+import type { Answer, Called, CallFailure, GroveClient } from "../grove/client.ts";
 import { compare, type FieldDifference, isFields, OWN_PATHS } from "./compare-fields.ts";
 import { isMount } from "./declarable-paths.ts";
 import type { DeclaredRequest } from "./declaration.ts";
@@ -25,8 +25,7 @@ export async function stepFor(service: Service, request: DeclaredRequest): Promi
   const absent = request.path.startsWith("sys/") ? [400, 404] : [404];
   const isAbsent = !read.ok && absent.includes(read.error.status ?? 0);
   if (!read.ok && !isAbsent) return read;
-  const body = read.ok ? read.value.body : null;
-  const answered = isFields(body) && isFields(body.data) ? body.data : null;
+  const answered = read.ok ? dataIn(read.value) : null;
   if (answered === null) return ok({ request, action: "add", differences: [], unread: [] });
   const compared = compare(request, { ...answered, ...(await ownPaths(service, request, answered)) });
   const action =
@@ -44,10 +43,15 @@ async function ownPaths(
   for (const [field, below] of Object.entries(OWN_PATHS)) {
     if (!Object.hasOwn(data, field) || Object.hasOwn(answered, field)) continue;
     const read = await service.call("GET", addressOf(`${path}/${below}`));
-    const body = read.ok ? read.value.body : null;
-    if (isFields(body) && isFields(body.data)) found[field] = body.data[field];
+    const current = read.ok ? dataIn(read.value) : null;
+    if (current !== null) found[field] = current[field];
   }
   return found;
+}
+
+/** The `data` of an answer; null without one. */
+export function dataIn({ body }: Answer): Readonly<Record<string, unknown>> | null {
+  return isFields(body) && isFields(body.data) ? body.data : null;
 }
 
 /** True when a mount differs in more than its settings, such as in its type: no request can change that. */
