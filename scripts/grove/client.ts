@@ -17,9 +17,9 @@ const NOTICE_SECONDS = 3;
 /** Statuses of a proxy in front of the server, or of a busy server. */
 const TEMPORARY: ReadonlySet<number> = new Set([502, 503, 504]);
 
-/** How calls are repeated. */
-interface Repeats {
-  /** Most tries of a call. */
+/** How calls are sent and repeated. */
+interface CallOptions {
+  /** Most tries of a call, the first one included. */
   readonly tries?: number;
   /** True when every call may be sent twice: a call without an answer, or with a temporary status, is then repeated too. */
   readonly repeats?: boolean;
@@ -82,37 +82,20 @@ export interface Answer {
 export class GroveClient {
   readonly #address: string;
   readonly #token: string;
-  readonly #repeats: boolean;
-  readonly #tries: number;
-  readonly #wait: (ms: number) => Promise<void>;
-  readonly #say: (line: string) => void;
-  readonly #send: Send;
+  readonly #options: Required<CallOptions>;
   #hasAnswered = false;
 
   /** @param address origin, as in VAULT_ADDR. */
-  constructor(
-    address: string,
-    token: string,
-    { repeats = false, tries = MAX_TRIES, wait = sleep, say = toStderr, send }: Repeats = {},
-  ) {
+  constructor(address: string, token: string, options: CallOptions = {}) {
     this.#address = address.replace(/\/+$/, "");
-    this.#send = send ?? overNetwork(this.#address);
     this.#token = token;
-    this.#repeats = repeats;
-    this.#tries = tries;
-    this.#wait = wait;
-    this.#say = say;
+    const send = overNetwork(this.#address);
+    this.#options = { repeats: false, tries: MAX_TRIES, wait: sleep, say: toStderr, send, ...options };
   }
 
   /** The same server, asked with another token. */
   as(token: string): GroveClient {
-    return new GroveClient(this.#address, token, {
-      repeats: this.#repeats,
-      tries: this.#tries,
-      wait: this.#wait,
-      say: this.#say,
-      send: this.#send,
-    });
+    return new GroveClient(this.#address, token, this.#options);
   }
 
   /** True without a token, as where VAULT_TOKEN is not set. */
@@ -158,10 +141,10 @@ export class GroveClient {
     for (let tried = 1; ; tried++) {
       const answered = await this.#once(method, path, body);
       const pause = this.#pauseAfter(answered, tried);
-      if (pause !== null && tried < this.#tries) {
+      if (pause !== null && tried < this.#options.tries) {
         const seconds = Math.min(pause, MAX_WAIT_SECONDS);
-        if (seconds >= NOTICE_SECONDS) this.#say(`waiting ${seconds} s: ${failureOf(answered)}`);
-        await this.#wait(seconds * 1000);
+        if (seconds >= NOTICE_SECONDS) this.#options.say(`waiting ${seconds} s: ${failureOf(answered)}`);
+        await this.#options.wait(seconds * 1000);
         continue;
       }
       if (!answered.ok) return answered;
@@ -178,7 +161,7 @@ export class GroveClient {
     answered: Result<{ status: number; retryAfter: number | null; fault: string | null }, CallFailure>,
     tried: number,
   ): number | null {
-    const backOff = this.#repeats ? 2 ** (tried - 1) : null;
+    const backOff = this.#options.repeats ? 2 ** (tried - 1) : null;
     if (!answered.ok) {
       const isDead = answered.error.isLasting === true && !this.#hasAnswered;
       return isDead && tried >= MAX_DEAD_TRIES ? null : backOff;
@@ -200,7 +183,7 @@ export class GroveClient {
     // Checked here because a token may also come from an answer or a setting.
     if (!isSendable(this.#token)) return failed("the token has characters that no token has: nothing was sent");
     try {
-      const answer = await this.#send({ method, path: `/v1/${path}`, token: this.#token, body });
+      const answer = await this.#options.send({ method, path: `/v1/${path}`, token: this.#token, body });
       this.#hasAnswered = true;
       const { status, text, retryAfter, fault = null } = answer;
       return ok({ status, body: parse(text), retryAfter: secondsOf(retryAfter), fault });
