@@ -45,11 +45,7 @@ export async function containTokens(
 async function retryLeases(session: Session, job: string): Promise<Called<null>> {
   const checked = orMissing(await checkAll(session, job), nothingIs("job", job));
   if (!checked.ok) return checked;
-  const { failures } = checked.value.unrevoked_leases;
-  return sendAgain(
-    session,
-    failures.map(({ lease_id: id }) => id),
-  );
+  return sendAgain(session, checked.value.unrevoked_leases.failures);
 }
 
 async function proveEnd({ client, terminal, json }: Session, job: string): Promise<Called<number>> {

@@ -28,13 +28,8 @@ export async function showFailingLeases(session: Session, retry: boolean): Promi
   if (!read.success) return failed("the server answered something else than leases");
   const { leases: listed } = read.data.data;
   const warnings = read.data.warnings ?? [];
-  if (retry) {
-    const sent = await sendAgain(
-      session,
-      listed.map(({ lease_id: id }) => id),
-    );
-    if (!sent.ok) return sent;
-  }
+  const sent = retry ? await sendAgain(session, listed) : ok(null);
+  if (!sent.ok) return sent;
   const left = retry ? await stillFailing(session, listed) : ok(listed);
   if (!left.ok) return left;
   for (const warning of warnings) terminal.say(harmless(warning));
@@ -45,11 +40,14 @@ export async function showFailingLeases(session: Session, retry: boolean): Promi
 }
 
 /** Sends revocations of leases again. The answers are not read, except for a missing right: a look-up of each lease shows its result. */
-export async function sendAgain({ client, terminal }: Session, ids: readonly string[]): Promise<Called<null>> {
+export async function sendAgain(
+  { client, terminal }: Session,
+  leases: readonly FailingLease[],
+): Promise<Called<null>> {
   let done = 0;
-  const answers = await inPool(ids, PARALLEL, async (id) => {
-    const answer = await client.call("POST", "sys/leases/revoke", { lease_id: id });
-    terminal.progress(`${++done} of ${number(ids.length, "lease")} sent again`);
+  const answers = await inPool(leases, PARALLEL, async ({ lease_id }) => {
+    const answer = await client.call("POST", "sys/leases/revoke", { lease_id });
+    terminal.progress(`${++done} of ${number(leases.length, "lease")} sent again`);
     return answer;
   });
   terminal.progress(null);
