@@ -1,6 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { startGateway } from "../gateway/server.ts";
-import type { UpstreamAddress } from "../gateway/upstream.ts";
 import { numberSetting } from "../src/base/number-settings.ts";
 import { err, ok, type Result } from "../src/base/result.ts";
 import type { Child } from "./local/child.ts";
@@ -54,10 +53,14 @@ type StartedWorker =
   | ({ readonly kind: "node"; readonly archive: ArchiveService; readonly faults: StorageFaults } & ClusterNode &
       JoinedNode);
 
+/** Calls the Worker's entrypoint for the cron trigger. True when it succeeds. */
+function callCron(data: DataDirectory, path: string): Promise<boolean> {
+  return succeeds({ kind: "socket", path: data.file(CRON_SOCKET) }, path, CRON_MS);
+}
+
 /** Follows the faults of the disk, and reports them to the Worker. */
 function followFaults(data: DataDirectory): StorageFaults {
-  const cron: UpstreamAddress = { kind: "socket", path: data.file(CRON_SOCKET) };
-  const report = (path: string) => succeeds(cron, path, CRON_MS);
+  const report = (path: string) => callCron(data, path);
   return new StorageFaults({ data: data.path, show: console.error, say, report });
 }
 
@@ -200,12 +203,11 @@ async function start(command: ServeCommand, commit: string, asked: Promise<void>
   const refusal = await refusalOfAll({ kind: "socket", path: socket });
   if (refusal !== undefined) say(helpAsCalled(refusal));
   const alone = started.value.kind === "alone" ? serveAlone(started.value.worker, data) : undefined;
-  const cron: UpstreamAddress = { kind: "socket", path: data.file(CRON_SOCKET) };
   const stopCron = startCron(async () => {
     const isElsewhere = node !== undefined && !(await takeHour(node.bucket, hourOf(Date.now())));
-    return isElsewhere || succeeds(cron, "/", CRON_MS);
+    return isElsewhere || callCron(data, "/");
   }, say);
-  const presence = node && startPresence(nodeName(node.workerd), (path) => succeeds(cron, path, CRON_MS));
+  const presence = node && startPresence(nodeName(node.workerd), (path) => callCron(data, path));
   return ok({
     gateway: gateway.value,
     child: worker,
@@ -232,7 +234,7 @@ function serveAlone(worker: Child, data: DataDirectory) {
   if (old !== undefined) {
     say(helpAsCalled(restoreWarning(old)));
     const query = new URLSearchParams({ last_served: old.at, copy: String(old.isCopy) });
-    void succeeds({ kind: "socket", path: data.file(CRON_SOCKET) }, `/storage-faults?${query}`, CRON_MS);
+    void callCron(data, `/storage-faults?${query}`);
   }
   return { stopNoting: noteServing(data), pauses: new Pauses(worker, data.file(PAUSE_SOCKET)) };
 }

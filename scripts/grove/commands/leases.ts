@@ -40,10 +40,7 @@ export async function showFailingLeases(session: Session, retry: boolean): Promi
 }
 
 /** Sends revocations of leases again. The answers are not read, except for a missing right: a look-up of each lease shows its result. */
-export async function sendAgain(
-  { client, terminal }: Session,
-  leases: readonly FailingLease[],
-): Promise<Called<null>> {
+export async function sendAgain({ client, terminal }: Session, leases: readonly FailingLease[]): Promise<Called<null>> {
   let done = 0;
   const answers = await inPool(leases, PARALLEL, async ({ lease_id }) => {
     const answer = await client.call("POST", "sys/leases/revoke", { lease_id });
