@@ -40,9 +40,8 @@ const NAMED_OBJECTS = 4;
 export function judgeObjects(silent: readonly string[], disk: StorageFaults): Finding {
   if (silent.length === 0) return good("all answer");
   const seen = `no answer from ${named(silent)}`;
-  const cause = causeOf(disk);
-  if (cause !== null) return failing(seen, cause.advice, cause.link);
-  return failing(seen, "Wait a minute and check again; then look for their errors in the log.", OVERLOADED);
+  const { advice, link } = remedyOf(disk, "Wait a minute and check again; then look for their errors in the log.");
+  return failing(seen, advice, link);
 }
 
 function named(names: readonly string[]): string {
@@ -52,8 +51,15 @@ function named(names: readonly string[]): string {
 
 const OVERLOADED = "docs/runbook.md#an-object-is-overloaded";
 
-/** The fault of the disk because of which objects do not answer; null: none is known. */
-function causeOf(disk: StorageFaults): { readonly advice: string; readonly link: string } | null {
+type Remedy = Pick<Finding, "advice" | "link">;
+
+/** What to do where objects do not answer: against a fault of the disk, if one is known, else `advice`. */
+function remedyOf(disk: StorageFaults, advice: string): Remedy {
+  return remedyOfDisk(disk) ?? { advice, link: OVERLOADED };
+}
+
+/** What to do against the fault of the disk; null: none is known. */
+function remedyOfDisk(disk: StorageFaults): Remedy | null {
   if (disk.isFull)
     return {
       advice: "The disk is full: make space. A restart is not needed.",
@@ -70,9 +76,9 @@ function causeOf(disk: StorageFaults): { readonly advice: string; readonly link:
 export function judgeDisk(disk: StorageFaults, now: Ms): Finding {
   const damaged = disk.damaged.length > 0 ? `damaged below objects/: ${named(disk.damaged)}` : "";
   const full = disk.isFull ? "the disk is full: writes fail" : "";
-  const cause = causeOf(disk);
-  if (cause !== null)
-    return failing([full, damaged].filter((part) => part !== "").join("; "), cause.advice, cause.link);
+  const remedy = remedyOfDisk(disk);
+  if (remedy !== null)
+    return failing([full, damaged].filter((part) => part !== "").join("; "), remedy.advice, remedy.link);
   if (disk.fullAt !== null && now - disk.fullAt < DAY_MS) {
     const seen = `it was full ${spanText(now - disk.fullAt)} ago`;
     return attention(seen, "See what fills it, and make more space.", "docs/runbook.md#the-disk-is-full");
@@ -82,10 +88,8 @@ export function judgeDisk(disk: StorageFaults, now: Ms): Finding {
 
 /** The finding of a check whose facts could not be read. */
 export function unreadFinding(disk: StorageFaults): Finding {
-  const cause = causeOf(disk);
-  const seen = "it could not be read: an object did not answer";
-  if (cause !== null) return unknown(seen, cause.advice, cause.link);
-  return unknown(seen, "Check again in a minute; the log has the error.", OVERLOADED);
+  const { advice, link } = remedyOf(disk, "Check again in a minute; the log has the error.");
+  return unknown("it could not be read: an object did not answer", advice, link);
 }
 
 /** @param releases of the Worker that answered, and of the objects and nodes. */
@@ -230,9 +234,8 @@ export function judgeFaults(day: readonly HistorySlot[], disk: StorageFaults): F
     return failing(`${seen}, the last 500 after ${at} UTC`, FAULT_ADVICE, "docs/runbook.md#requests-end-in-500");
   }
   if (unavailable > 0) {
-    const cause = causeOf(disk);
-    if (cause !== null) return attention(seen, cause.advice, cause.link);
-    return attention(seen, "See which objects were busy, and when.", OVERLOADED);
+    const { advice, link } = remedyOf(disk, "See which objects were busy, and when.");
+    return attention(seen, advice, link);
   }
   return good(seen);
 }
