@@ -19,9 +19,8 @@ import { tidyOf } from "../../../tidy/tidy.ts";
 import { failingObjects } from "../status.ts";
 import { sumOfCounts } from "../tokens/token-view.ts";
 import { countRetriedLeases } from "./failing-leases.ts";
+import type { Finding, HealthState } from "./finding.ts";
 import {
-  type Finding,
-  type HealthState,
   judgeAudit,
   judgeBackups,
   judgeClock,

@@ -4,19 +4,7 @@ import { MAX_KEY_TERMS } from "../../../system/key-rotation.ts";
 import type { HistorySlot, SeenNode } from "../../../tidy/metrics-history.ts";
 import type { PutBack } from "../../../tidy/system-rollback.ts";
 import type { RetriedLeases } from "./failing-leases.ts";
-
-/** `attention`: an operator should look; `failing`: an operator has to act; `unknown`: it can't be seen from here. */
-export type HealthState = "ok" | "attention" | "failing" | "unknown";
-
-/** The result of a check, in words for operators. */
-export interface Finding {
-  readonly state: HealthState;
-  /** What was seen. */
-  readonly seen: string;
-  /** What to do, and where it is described; both "" when there is nothing to do. */
-  readonly advice: string;
-  readonly link: string;
-}
+import { attention, type Finding, failing, good, named, spanText, unknown } from "./finding.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -28,25 +16,11 @@ const SILENT_MS = 180_000;
 /** Share of the requests of a day above which refusals by quotas are more than one client that goes too fast. */
 const MANY_REFUSALS = 0.01;
 
-const good = (seen: string): Finding => ({ state: "ok", seen, advice: "", link: "" });
-const other = (state: HealthState) => (seen: string, advice: string, link: string) => ({ state, seen, advice, link });
-const attention = other("attention");
-const failing = other("failing");
-const unknown = other("unknown");
-
-/** Objects that a finding names: where the disk is full, none answers. */
-const NAMED_OBJECTS = 4;
-
 export function judgeObjects(silent: readonly string[], disk: StorageFaults): Finding {
   if (silent.length === 0) return good("all answer");
   const seen = `no answer from ${named(silent)}`;
   const { advice, link } = remedyOf(disk, "Wait a minute and check again; then look for their errors in the log.");
   return failing(seen, advice, link);
-}
-
-function named(names: readonly string[]): string {
-  const others = names.length - NAMED_OBJECTS;
-  return `${names.slice(0, NAMED_OBJECTS).join(", ")}${others > 0 ? ` and ${others} others` : ""}`;
 }
 
 const OVERLOADED = "docs/runbook.md#an-object-is-overloaded";
@@ -458,15 +432,3 @@ export function judgeAudit({ isStored, lost, waiting, dropped, since, notes }: A
   }
   return good("every change is stored before it is answered");
 }
-
-/** A time span in its largest unit that is at least 2: `90 s`, `3 h`, `5 days`. */
-function spanText(ms: Ms): string {
-  const [unit, length] = SPANS.find(([, size]) => ms >= 2 * size) ?? ["s", 1000];
-  return `${Math.max(0, Math.round(ms / length))} ${unit}`;
-}
-
-const SPANS = [
-  ["days", DAY_MS],
-  ["h", HOUR_MS],
-  ["min", 60_000],
-] as const;
