@@ -12,6 +12,7 @@ import {
   type EndedToken,
   LAST_FIRST,
 } from "../../../listing/inventory/ended-tokens.ts";
+import type { RevocationJob } from "../../../listing/inventory/job-record.ts";
 import { cursorText, type OrderPosition, readCursor } from "../../../listing/inventory/page-cursor.ts";
 import {
   ALL_ENDED,
@@ -22,7 +23,7 @@ import {
   findEnded,
   pageOfEnded,
 } from "../../../listing/inventory/queries.ts";
-import { type RevocationJob, revocationsOf } from "../../../listing/inventory/revocation-jobs.ts";
+import { revocationsOf } from "../../../listing/inventory/revocation-jobs.ts";
 import { NO_TALLY } from "../../../listing/inventory/tally.ts";
 import type { Installation } from "../../../system/installation.ts";
 import type { Actor } from "../../../system/revocation-origin.ts";

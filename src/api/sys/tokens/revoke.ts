@@ -16,14 +16,9 @@ import type { Env } from "../../../env.ts";
 import { timesOverShards } from "../../../listing/accessor-shards.ts";
 import { countedSoFar, countStep, countWithinRequest, isCounted } from "../../../listing/inventory/count-selection.ts";
 import { judged, type ListedToken } from "../../../listing/inventory/entry.ts";
+import { grownBeyond, JOB_STATES, type ListedJob, type RevocationJob } from "../../../listing/inventory/job-record.ts";
 import { findInInventory, pageOfInventory } from "../../../listing/inventory/queries.ts";
-import {
-  grownBeyond,
-  JOB_STATES,
-  type ListedJob,
-  type RevocationJob,
-  revocationsOf,
-} from "../../../listing/inventory/revocation-jobs.ts";
+import { revocationsOf } from "../../../listing/inventory/revocation-jobs.ts";
 import { createdUpTo, isRoot, type Selection } from "../../../listing/inventory/selection.ts";
 import { GROUPINGS, type GroupTally, type Tally } from "../../../listing/inventory/tally.ts";
 import { publishRecent } from "../../../listing/updates/publish.ts";
