@@ -43,6 +43,7 @@ import {
   isTreeGivenUp,
   MAX_SET_ASIDE_TREES,
   type SetAsideTree,
+  withoutTrees,
 } from "./set-aside-trees.ts";
 
 /** Name of the alarm's duty, and the type of its log lines. */
@@ -200,7 +201,7 @@ export class TokenRevocations extends GroveObject<ListingEnv> {
     const { accessors, listed, next } = await selectedTokens(this.env, selection, from, STEP, currentTime());
     const skipped: FailedTree[] = setAside.filter(isTreeGivenUp);
     const singles = listed.filter((token) => isSingleSelected(token, selection));
-    const others = byTree(accessors, singles).filter(([treeId]) => skipped.every((tree) => tree.treeId !== treeId));
+    const others = withoutTrees(byTree(accessors, singles), skipped);
     const asked = await inGroups(others, async ([treeId, of]): Promise<PlannedEnds> => {
       const answer = await this.#orFailed(treeId, () => this.#revokeInTree(selection, treeId, of, true), skipped);
       return answer ? [[treeId, answer.revoked, answer.total]] : [];
@@ -242,7 +243,7 @@ export class TokenRevocations extends GroveObject<ListingEnv> {
       unswept.add(treeId);
       if (await treeAt(this.env, treeId).sweep()) unswept.delete(treeId);
     };
-    const trees = byTree(accessors).filter(([treeId]) => skipped.every((tree) => tree.treeId !== treeId));
+    const trees = withoutTrees(byTree(accessors), skipped);
     const answers = await this.env.deployment.pace.cleanUpTrees(trees, { mark, sweep });
     const sum = sumOf(answers);
     if (!repeated || sum.gone === 0) return { done: sum, failed };

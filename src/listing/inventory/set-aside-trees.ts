@@ -42,6 +42,11 @@ function namedIn(trees: readonly SetAsideTree[]): number {
   return trees.reduce((sum, { accessors }) => sum + accessors.length, 0);
 }
 
+/** The tokens of a step by tree, without those of trees that it does not call. */
+export function withoutTrees<T>(byTree: readonly [string, T][], skipped: readonly FailedTree[]): [string, T][] {
+  return byTree.filter(([treeId]) => skipped.every((tree) => tree.treeId !== treeId));
+}
+
 /** Adds the tokens of a page that are in failed trees, of which some may be set aside already. */
 export function afterPage(
   before: readonly SetAsideTree[],
