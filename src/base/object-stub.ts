@@ -49,14 +49,10 @@ export function objectNamed<T extends Rpc.DurableObjectBranded>(
  *
  * @param find looks the object up: each repetition does so, because a stub whose call was lost is of no use any more.
  */
-export function stubWith<Stub extends object>(
-  { deployment }: StubEnv,
-  { repeated: names, byCaller = [] }: CallRules<Stub>,
-  find: () => Stub,
-): Stub {
+export function stubWith<Stub extends object>({ deployment }: StubEnv, rules: CallRules<Stub>, find: () => Stub): Stub {
   if (!deployment.repeatsLostCalls) return find();
-  const isRepeated = new Set<string>(names);
-  const isByCaller = new Set<string>(byCaller);
+  const repeats: readonly string[] = rules.repeated;
+  const byCaller: readonly string[] = rules.byCaller ?? [];
   return new Proxy(find(), {
     get(stub, name) {
       const property: unknown = Reflect.get(stub, name);
@@ -65,8 +61,8 @@ export function stubWith<Stub extends object>(
       }
       return async (...args: unknown[]): Promise<unknown> => {
         const call = (found: Stub) => answerOf(found, invoke(found, name, args));
-        if (isByCaller.has(name)) return call(find());
-        if (isRepeated.has(name)) return repeated(deployment, () => call(find()));
+        if (byCaller.includes(name)) return call(find());
+        if (repeats.includes(name)) return repeated(deployment, () => call(find()));
         return call(await repeated(deployment, () => reached(find())));
       };
     },
