@@ -1,0 +1,95 @@
+import { asCalled, helpAsCalled } from "../../local/command-line.ts";
+import type { FoundText, Lineage } from "../answer-schemas.ts";
+import { prose } from "../prose.ts";
+import { harmless, type Style, styled, type Terminal } from "../terminal.ts";
+import { type FoundContext, type Judged, mayBeAlive } from "./find-judgements.ts";
+import { nextSteps } from "./find-next-steps.ts";
+import { failingLine } from "./leases.ts";
+import { askerText, countText, pairsText, shortTime } from "./token-lines.ts";
+
+const STYLES: Readonly<Record<Judged["state"], Style>> = {
+  live: "red",
+  refused: "yellow",
+  unjudged: "red",
+  ended: "green",
+  mistyped: "yellow",
+  elsewhere: "yellow",
+  unknown: "dim",
+};
+
+export const wordOf = (state: Judged["state"]): string => (state === "unjudged" ? "not judged" : state);
+
+/**
+ * The lines about a text.
+ *
+ * @param where the lines of the text; "" for a single text.
+ * @param context null without an answer about the text.
+ */
+export function linesOf(terminal: Terminal, judged: Judged, where: string, context: FoundContext | null): string[] {
+  const word = wordOf(judged.state);
+  const [first = "", ...more] = prose(terminal, `${word}${where}: ${harmless(judged.message)}`);
+  const head = [
+    styled(terminal, STYLES[judged.state], first.slice(0, word.length)) + first.slice(word.length),
+    ...more,
+  ];
+  if (!("chosen_id" in judged) || context === null) return head;
+  return [
+    ...head,
+    ...factLines(terminal, judged, context.lineage),
+    ...unrevokedLines(judged),
+    ...nextSteps(judged, context),
+  ];
+}
+
+/** Leases whose secrets outlive their token, and how they are sent again. */
+function unrevokedLines({ unrevoked_leases: leases }: FoundText): string[] {
+  if (!leases) return [];
+  return [
+    ...leases.failures.map(failingLine),
+    `  sends them again, once their service answers: ${asCalled("leases --retry")}`,
+    `  (${helpAsCalled("docs/runbook.md")}, Leases are not revoked)`,
+  ];
+}
+
+function factLines(terminal: Terminal, found: FoundText, lineage: Lineage | null): string[] {
+  const { state, token, ended, credential, chosen_id: isChosen } = found;
+  const about = token ?? credential;
+  const facts: readonly (readonly [name: string, value: string | null | undefined])[] = [
+    ["name", about?.display_name],
+    ["accessor", about?.accessor],
+    ["id", isChosen ? "chosen by root" : ""],
+    ["made by", madeByText(lineage)],
+    ["path", about?.path],
+    ["role", token?.role],
+    ["policies", about?.policies.join(", ")],
+    ["entity", about?.entity_id],
+    ["metadata", about && pairsText(about.metadata)],
+    ["created", about?.created && shortTime(about.created)],
+    ["ends", about && mayBeAlive(found) ? (about.expires === null ? "never" : shortTime(about.expires)) : ""],
+    ["last used", token?.last_used && `in the hour from ${shortTime(token.last_used)}`],
+    ["below it", token && state !== "ended" && token.children > 0 ? childrenText(token.children) : ""],
+    ["leases", lineage && lineage.leases.count > 0 ? `${countText(lineage.leases, "lease")}, with those below it` : ""],
+    ["ends with", credential?.parent],
+    [
+      "ended",
+      ended && `${shortTime(ended.at)}, ${ended.how}${ended.by ? ` by ${askerText(ended.by, "a token")}` : ""}`,
+    ],
+    ["by request", ended?.request_id],
+    ["by job", ended?.job],
+  ];
+  return facts
+    .filter(([, value]) => value)
+    .flatMap(([name, value]) => prose(terminal, harmless(value ?? ""), " ".repeat(13), `  ${name.padEnd(10)} `));
+}
+
+/** The parent, with its owner: it made the token. */
+function madeByText(lineage: Lineage | null): string {
+  const parent = lineage?.ancestors.at(-1);
+  if (!parent) return "";
+  const entity = parent.entity_id === "" ? "" : `, of the entity ${parent.entity_id}`;
+  return `its parent, ${askerText(parent)}${entity}`;
+}
+
+/** The list counts only the children of a token; `tree` counts all descendants. */
+const childrenText = (count: number): string =>
+  `${count} ${count === 1 ? "child" : "children"}, with all below ${count === 1 ? "it" : "them"}`;

@@ -1,0 +1,113 @@
+import { asCalled, helpAsCalled } from "../../local/command-line.ts";
+import type { FoundText } from "../answer-schemas.ts";
+import { deleteTeamTokenCommand, writeCommand } from "../curl.ts";
+import { harmless } from "../terminal.ts";
+import { type FoundContext, isAlive, mayBeAlive } from "./find-judgements.ts";
+
+/** What to do about a text: commands that can be copied. */
+export function nextSteps(
+  found: FoundText,
+  { isOwn, hasRootParent }: Pick<FoundContext, "isOwn" | "hasRootParent">,
+): string[] {
+  const { state, token, credential, kind, mounts = [] } = found;
+  if (kind === "jwt" || kind === "identity-document") return loginTextLines(found, mounts);
+  // The holder of a mistyped text may also have the token that it resembles.
+  const isNear = state === "mistyped" && token !== undefined;
+  if (!isAlive(found) && state !== "ended" && !isNear) return [];
+  if (kind === "secret-id" && credential) return secretIdLines(credential);
+  if (token) {
+    const hasChildren = token.children > 0;
+    const about = [
+      hasChildren
+        ? `  who made it, and what it and all below it did: ${asCalled(`audit ${token.accessor} --below`)}`
+        : `  who made it, and what it did: ${asCalled(`audit ${token.accessor}`)}`,
+      ...(state === "ended"
+        ? []
+        : [`  what is above${hasChildren ? " and below" : ""} it: ${asCalled(`tree ${token.accessor}`)}`]),
+    ];
+    if (!mayBeAlive(found)) return found.ended?.job ? [...about, receiptLine(found.ended.job)] : about;
+    const root = token.policies.includes("root") ? " --include-root" : "";
+    const self = isOwn ? " --include-self" : "";
+    const end = `  revoke it with all below${isNear ? ", if its text may have leaked as well" : ""}: ${asCalled(`contain --accessor ${token.accessor}${root}${self}`)}`;
+    return [...about, end];
+  }
+  if (kind !== "batch" && !credential) return [];
+  const team = credential?.metadata.team_id;
+  if (state === "ended" && team) return endedTeamLines(team, credential.accessor);
+  const about = `  what it did: ${asCalled("audit -")} (which reads the text as this command does)`;
+  if (!isAlive(found) || !credential) return [about];
+  return kind === "batch" ? [about, ...batchEndLines(credential, hasRootParent)] : teamLines(credential);
+}
+
+const receiptLine = (job: string): string => `  what else that job ended: ${asCalled(`contain --job ${job}`)}`;
+
+/** Most mounts that commands are shown for. */
+const SHOWN_MOUNTS = 3;
+
+/** Tokens of a JWT's logins do not end with the JWT. The log has the subject of each login, and never the JWT. */
+function loginTextLines({ state }: FoundText, mounts: readonly string[]): string[] {
+  if (state !== "unjudged" && state !== "ended") return [];
+  const shown = mounts.slice(0, SHOWN_MOUNTS).map((mount) => harmless(mount));
+  return [
+    ...shown.flatMap((mount) => [
+      `  logins at ${mount}: ${asCalled(`audit --mount ${mount} --kind login`)}`,
+      `  end the tokens of a role's logins: ${asCalled(`contain --mount ${mount} --role NAME`)}`,
+    ]),
+    ...(shown.length === 0 ? [] : [`  (${helpAsCalled("docs/runbook.md")}, A secret-id has leaked, at its end)`]),
+  ];
+}
+
+/**
+ * A team records its last tokens that ended. Of others only the audit store has something. The ids of a team and of its
+ * tokens begin alike.
+ */
+function endedTeamLines(team: string, accessor: string): string[] {
+  if (accessor !== "") return [`  who made it, what it did, and who ended it: ${asCalled(`audit ${accessor}`)}`];
+  const own = team.replace(/^team-/, "").slice(0, TEAM_BEGINNING);
+  return [
+    `  who made tokens of this team, and when: ${asCalled(`audit --path teams/${team}/authentication-token`)}`,
+    `  who deleted one by its id: ${asCalled(`audit --path authentication-tokens/at-${own}`)}`,
+  ];
+}
+
+/** Characters that the ids of a team and of its tokens have in common. */
+const TEAM_BEGINNING = 8;
+
+/** A token of a team or an organization is not in the list of tokens, and is deleted by its id. */
+function teamLines({ accessor, metadata: of }: NonNullable<FoundText["credential"]>): string[] {
+  return [
+    `  who made it, and what it did: ${asCalled(`audit ${accessor}`)}`,
+    `  delete it: ${deleteTeamTokenCommand(accessor)}`,
+    `  (${helpAsCalled("docs/runbook.md")}, A token has leaked${of.team ? "; a new one is made on the page of its team" : ""})`,
+  ];
+}
+
+/** A secret-id is listed by its role. Tokens of its logins outlive it unless the role says otherwise. */
+function secretIdLines({ accessor, path }: NonNullable<FoundText["credential"]>): string[] {
+  const destroy = writeCommand(`${path}/secret-id-accessor/destroy`, { secret_id_accessor: accessor });
+  return [
+    `  who made it, and its logins: ${asCalled(`audit ${accessor}`)}`,
+    `  destroy it: ${destroy}`,
+    `  (${helpAsCalled("docs/runbook.md")}, A secret-id has leaked: also the tokens that it gave)`,
+  ];
+}
+
+/** A batch token can't be revoked alone: it ends with its parent, or with a revocation by path or entity. */
+function batchEndLines(
+  { parent, path, entity_id: entity }: NonNullable<FoundText["credential"]>,
+  hasRootParent: boolean,
+): string[] {
+  // Revoking a root token with all its descendants would be out of proportion.
+  if (parent !== null && !hasRootParent) {
+    return [`  revoke it with its parent and everything below that: ${asCalled(`contain --accessor ${parent}`)}`];
+  }
+  return [
+    `  revoke it with everything issued at its path: ${writeCommand(`sys/leases/revoke-prefix/${path}`)}`,
+    ...(entity === ""
+      ? []
+      : [
+          `  or with everything issued to its entity: ${writeCommand(`identity/entity/id/${entity}/not-before`, { not_before: "now" })}`,
+        ]),
+    `  (${helpAsCalled("docs/leases.md")}, What ends at once)`,
+  ];
+}

@@ -1,0 +1,97 @@
+import { sayProse } from "../prose.ts";
+import type { Session } from "../terminal.ts";
+import { contextOf, type Judged, mayBeAlive } from "./find-judgements.ts";
+import { linesOf, wordOf } from "./find-lines.ts";
+import type { TextToFind } from "./find-texts.ts";
+import { number } from "./token-lines.ts";
+
+/** In the order of the totals. */
+const STATES: readonly Judged["state"][] = ["live", "refused", "unjudged", "mistyped", "elsewhere", "ended", "unknown"];
+
+/** The exit code when no text can be used, and some could not be judged, or resemble a token that can. */
+const NOT_JUDGED = 3;
+
+/** Shows answers as they come, and counts them. */
+export class Report {
+  readonly #session: Session;
+  readonly #hasLines: boolean;
+  readonly #showsAll: boolean;
+  readonly #counts = new Map<Judged["state"], number>();
+  /** The first lines of the texts in each state. */
+  readonly #lines = new Map<Judged["state"], number[]>();
+  #mayBeUsed = false;
+  /** Whether the secret of a lease can be used, of a token or a lease that ended. */
+  #hasSecrets = false;
+
+  /** @param hasLines whether answers name the lines of their texts. @param showsAll also texts that nothing is known of. */
+  constructor(session: Session, hasLines: boolean, showsAll: boolean) {
+    this.#session = session;
+    this.#hasLines = hasLines;
+    this.#showsAll = showsAll;
+  }
+
+  async show(text: TextToFind, judged: Judged): Promise<void> {
+    const { client, terminal, json } = this.#session;
+    // Logs are full of accessors, which are no secrets.
+    if (!this.#showsAll && "token" in judged && text.candidates.includes(judged.token?.accessor ?? "")) return;
+    this.#counts.set(judged.state, this.#count(judged.state) + 1);
+    this.#mayBeUsed ||= "chosen_id" in judged && mayBeAlive(judged);
+    this.#hasSecrets ||= "unrevoked_leases" in judged && judged.unrevoked_leases !== undefined;
+    const lines = this.#lines.get(judged.state) ?? [];
+    this.#lines.set(judged.state, lines);
+    if (lines.length < SUMMED_LINES) lines.push(...text.lines.slice(0, SUMMED_LINES - lines.length));
+    if (!this.#showsAll && judged.state === "unknown" && judged.kind === "") return;
+    const where = this.#hasLines ? `, ${linesText(text)}` : "";
+    const { others } = text;
+    if (json) terminal.out(JSON.stringify({ lines: text.lines, ...(others > 0 && { more_lines: others }), ...judged }));
+    else {
+      const context = "chosen_id" in judged ? await contextOf(client, judged) : null;
+      for (const line of linesOf(terminal, judged, where, context)) terminal.out(line);
+    }
+  }
+
+  /**
+   * Shows the totals. Returns the exit code. @param lines number of lines in which only texts with the form of a credential
+   * were looked for; null for a whole text.
+   */
+  end(lines: number | null): number {
+    const { terminal } = this.#session;
+    const all = [...this.#counts.values()].reduce((sum, count) => sum + count, 0);
+    const parts = STATES.flatMap((state) => {
+      const count = this.#count(state);
+      return count === 0 ? [] : [`${count} ${wordOf(state)}${this.#where(state)}`];
+    });
+    const counts = parts.length === 0 ? "" : `: ${parts.join(", ")}`;
+    if (lines === null && all > 1) terminal.say(`${number(all, "text")}${counts}`);
+    if (lines !== null)
+      sayProse(
+        terminal,
+        `${number(lines, "line")}, ${number(all, "text")} in the form of a token or another credential${counts}. Ids and secret-ids that were chosen have no form: --whole-lines asks about each line.`,
+      );
+    if (this.#count("live") + this.#count("refused") > 0 || this.#hasSecrets) return 1;
+    return this.#count("unjudged") > 0 || this.#mayBeUsed ? NOT_JUDGED : 0;
+  }
+
+  /** ` (lines 2, 7, …)`. */
+  #where(state: Judged["state"]): string {
+    const lines = [...new Set(this.#lines.get(state))].sort((a, b) => a - b);
+    if (!this.#hasLines || lines.length === 0) return "";
+    const more = lines.length === SUMMED_LINES ? ", …" : "";
+    return ` (${lines.length === 1 ? "line" : "lines"} ${lines.join(", ")}${more})`;
+  }
+
+  #count(state: Judged["state"]): number {
+    return this.#counts.get(state) ?? 0;
+  }
+}
+
+/** `line 3`, `lines 3, 7 and 12 others`. */
+function linesText({ lines, others: uncounted }: TextToFind): string {
+  const shown = lines.slice(0, SHOWN_LINES).join(", ");
+  const others = lines.length - SHOWN_LINES + uncounted;
+  return `${lines.length === 1 ? "line" : "lines"} ${shown}${others > 0 ? ` and ${number(others, "other")}` : ""}`;
+}
+
+const SHOWN_LINES = 3;
+/** Most lines that the totals name of a state. */
+const SUMMED_LINES = 20;
