@@ -1,7 +1,7 @@
-import { closeSync, fsyncSync, openSync, renameSync, writeSync } from "node:fs";
 import { createServer, type IncomingMessage } from "node:http";
 import { dirname, join } from "node:path";
 import { err, ok, type Result } from "../../src/base/result.ts";
+import { flush, writeDurably } from "../local/durable-files.ts";
 import { makeDirectory } from "../local/make-directory.ts";
 import type { ClusterBucket } from "./cluster/bucket.ts";
 
@@ -30,31 +30,10 @@ export function archiveInFiles(directory: string): Put {
     const file = join(directory, key);
     makeDirectory(dirname(file));
     // The records are deleted from the store after the answer.
-    writeDurably(`${file}.partial`, text);
-    renameSync(`${file}.partial`, file);
-    syncDirectory(dirname(file));
+    writeDurably(file, text);
+    flush(dirname(file));
     return ok(null);
   };
-}
-
-function writeDurably(file: string, text: string): void {
-  const descriptor = openSync(file, "w", 0o600);
-  try {
-    const bytes = Buffer.from(text);
-    for (let at = 0; at < bytes.length; ) at += writeSync(descriptor, bytes, at);
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
-  }
-}
-
-function syncDirectory(directory: string): void {
-  const descriptor = openSync(directory, "r");
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
-  }
 }
 
 /** The service that writes the archive of the audit store. */

@@ -1,21 +1,10 @@
 import { createHash } from "node:crypto";
-import {
-  appendFileSync,
-  closeSync,
-  existsSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { backupName, timeOfBackup } from "../../../src/backup/names.ts";
 import { err, ok, type Result } from "../../../src/base/result.ts";
+import { writeDurably } from "../../local/durable-files.ts";
 import { MANIFEST, type Manifest, PART, type Part, RUN, type Run } from "./manifest.ts";
 
 const PARTS = "parts";
@@ -97,7 +86,7 @@ export class BackupStore {
   /** Begins the notes of a run with its first parts. */
   begin(run: Run, parts: readonly Part[]): void {
     const lines = [run, ...parts].map((line) => `${JSON.stringify(line)}\n`);
-    writeDurably(join(this.#directory, UNFINISHED), Buffer.from(lines.join("")));
+    writeDurably(join(this.#directory, UNFINISHED), lines.join(""));
   }
 
   /** Notes a stored part of the run. */
@@ -107,7 +96,7 @@ export class BackupStore {
 
   /** Writes the manifest of a backup whose parts are stored. */
   put(name: string, manifest: Manifest): void {
-    writeDurably(join(this.#directory, `${name}${END}`), Buffer.from(`${JSON.stringify(manifest, null, 1)}\n`));
+    writeDurably(join(this.#directory, `${name}${END}`), `${JSON.stringify(manifest, null, 1)}\n`);
   }
 
   /** Completes a backup by its manifest. Returns its name. `now` in ms. */
@@ -160,13 +149,4 @@ function parse(line: string | undefined): unknown {
   } catch {
     return null;
   }
-}
-
-/** Writes a file atomically and flushes it to the disk. */
-function writeDurably(path: string, content: Uint8Array): void {
-  const file = openSync(`${path}.new`, "w", 0o600);
-  writeFileSync(file, content);
-  fsyncSync(file);
-  closeSync(file);
-  renameSync(`${path}.new`, path);
 }

@@ -1,21 +1,11 @@
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve, sep } from "node:path";
 import { backupName, timeOfBackup } from "../../../src/backup/names.ts";
 import { err, ok, type Result } from "../../../src/base/result.ts";
 import { sealedWithVersion } from "../../../src/crypto/key-ring.ts";
 import { helpAsCalled } from "../../local/command-line.ts";
 import { DataDirectory } from "../../local/data-directory.ts";
+import { flush } from "../../local/durable-files.ts";
 import { sourceCommit, sourceVersion } from "../../local/source-version.ts";
 import { PAUSE_SOCKET, RunningServer } from "../../serve/backup-pause.ts";
 import { DirectoryCopy } from "./copy.ts";
@@ -172,10 +162,4 @@ function flushTree(directory: string): void {
     else flush(path);
   }
   flush(directory);
-}
-
-function flush(path: string): void {
-  const file = openSync(path, "r");
-  fsyncSync(file);
-  closeSync(file);
 }
