@@ -1,8 +1,11 @@
 import { closeSync, fsyncSync, openSync, renameSync, writeFileSync } from "node:fs";
 
-/** Writes a file for its owner alone, atomically, and flushes its content to the disk. */
-export function writeDurably(file: string, content: string | Uint8Array): void {
-  const unfinished = `${file}.new`;
+/**
+ * Writes a file for its owner alone, atomically, and flushes its content to the disk.
+ *
+ * @param unfinished where it is written first, on the same file system. A crash can leave it behind.
+ */
+export function writeDurably(file: string, content: string | Uint8Array, unfinished = `${file}.new`): void {
   writeFileSync(unfinished, content, { mode: 0o600, flush: true });
   renameSync(unfinished, file);
 }

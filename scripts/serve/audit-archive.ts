@@ -13,6 +13,9 @@ const KEY = /^[\da-f-]{36}\/audit\/[\w-]{1,40}\/\w[\w.:-]{0,59}$/;
 /** The largest body of a PUT. A page of the archive is far smaller. */
 const MAX_BYTES = 64 * 1024 * 1024;
 
+/** The file that is being written, in the directory of the archive. No key has this name. */
+const UNFINISHED = "unfinished";
+
 /** Stores a text durably under a key, in place of an earlier one. */
 type Put = (key: string, text: string) => Promise<Result<unknown, string>>;
 
@@ -30,7 +33,8 @@ export function archiveInFiles(directory: string): Put {
     const file = join(directory, key);
     makeDirectory(dirname(file));
     // The records are deleted from the store after the answer.
-    writeDurably(file, text);
+    // verify-audit-archive.js reads every file in the directory of the key, also one that a crash left behind.
+    writeDurably(file, text, join(directory, UNFINISHED));
     flush(dirname(file));
     return ok(null);
   };

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { archiveInBucket, archiveInFiles, startArchive } from "../../../scripts/serve/audit-archive.ts";
 import { startBucket } from "./cluster/support.ts";
@@ -104,6 +104,16 @@ describe("the archive of a server that is one process", () => {
       ]),
     );
     expect(paths.map((path) => statSync(path).mode & 0o777)).toEqual([0o600, 0o600]);
+  });
+
+  it("leaves no unfinished file where heads are read, also when a write fails before its end", async () => {
+    const directory = mkdtempSync(join(tmpdir(), "grove-archive-"));
+    onTestFinished(() => rmSync(directory, { recursive: true }));
+    // No file can take the place of a directory.
+    mkdirSync(join(directory, HEADS), { recursive: true });
+    const { put } = await startService(archiveInFiles(directory));
+    expect((await put(`/${encodeURI(HEADS)}`, "a.b.c")).status).toBe(502);
+    expect(readdirSync(dirname(join(directory, HEADS)))).toEqual([basename(HEADS)]);
   });
 
   it("says why the disk did not take a page", async () => {
