@@ -4,7 +4,7 @@ import { equalBytes } from "../crypto/bytes.ts";
 import { accessorShard, accessorShardNumber } from "../listing/accessor-shards.ts";
 import type { SchemaVersions } from "../storage/tables.ts";
 import { isTarget, type StoredIds } from "../token/actions.ts";
-import { routedIdText } from "../token/ids.ts";
+import { type RowAndTail, routedIdText } from "../token/ids.ts";
 import type {
   FoundInTree,
   LeaseAction,
@@ -88,10 +88,7 @@ export class TreeLeases {
    * report failures. The alarm sends the others.
    */
   async walk(secrets: FoundInTree["secrets"], mode: WalkMode) {
-    const known = secrets.filter(({ row, tail }) => {
-      const lease = this.store.find(row);
-      return lease !== null && equalBytes(new Uint8Array(lease.tail), tail);
-    });
+    const known = secrets.filter((secret) => this.#rowOf(secret) !== null);
     const unknownSecrets = secrets.filter((secret) => !known.includes(secret)).map(({ row }) => row);
     const rows = mode === "tidy" ? [] : known.map(({ row }) => row);
     this.store.end(rows, mode === "force", currentTime());
@@ -148,18 +145,25 @@ export class TreeLeases {
     return ok({ kind: "revoked", error: failures[0]?.error ?? null, holder });
   }
 
-  #find({ row, tail, path }: LeaseReference): LeaseRow | null {
+  /** The lease with this row and random part, whatever its path. */
+  #rowOf({ row, tail }: RowAndTail): LeaseRow | null {
     const lease = this.store.find(row);
-    return lease?.path === path && equalBytes(new Uint8Array(lease.tail), tail) ? lease : null;
+    return lease && equalBytes(new Uint8Array(lease.tail), tail) ? lease : null;
   }
 
-  #standing({ row: number, tail, path }: LeaseReference, now: Ms): LeaseStanding {
-    const row = this.store.find(number);
-    if (!row || !equalBytes(new Uint8Array(row.tail), tail)) return "ended";
+  #find(lease: LeaseReference): LeaseRow | null {
+    const row = this.#rowOf(lease);
+    return row?.path === lease.path ? row : null;
+  }
+
+  #standing(lease: LeaseReference, now: Ms): LeaseStanding {
+    const { path } = lease;
+    const row = this.#rowOf(lease);
+    if (!row) return "ended";
     if (row.path !== path) return "path_differs";
     if (this.#isHeld(row, now)) return "held";
-    const { error, tail: text, nextAttemptAt = null } = this.store.view(row);
-    return error === null ? "waiting" : { path, tail: text, token: row.token, error, nextAttemptAt };
+    const { error, tail, nextAttemptAt = null } = this.store.view(row);
+    return error === null ? "waiting" : { path, tail, token: row.token, error, nextAttemptAt };
   }
 
   /** A lease of an earlier release has no accessor: it is known while the token lives. */
