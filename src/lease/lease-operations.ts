@@ -74,14 +74,12 @@ export async function standingOfLease(
 ): Promise<Exclude<LeaseStanding, "path_differs"> | null> {
   const named = await readLeaseId(installation.keys, leaseId);
   if (!named) return null;
-  const tree = treeAt(env, named.treeId);
   if (named.kind === "token") {
-    const outcome = await tree.act({ kind: "lookup", target: { by: "lease", row: named.row } });
-    if (!outcome.ok || outcome.value.kind !== "token") return "ended";
-    const { leased, path } = outcome.value.token;
-    return leased && path === named.path ? "held" : null;
+    const token = await liveToken(env, named);
+    if (!token) return "ended";
+    return hasLease(token, named) ? "held" : null;
   }
-  const outcome = await tree.lease({ kind: "verify", lease: named.lease });
+  const outcome = await treeAt(env, named.treeId).lease({ kind: "verify", lease: named.lease });
   if (!outcome.ok || outcome.value.kind !== "standing") throw new Error("the tree does not say how the lease stands");
   return outcome.value.standing === "path_differs" ? null : outcome.value.standing;
 }
@@ -150,11 +148,19 @@ function noteHolder(notes: AuditNotes, holder: string | undefined): void {
 
 type NamedToken = Extract<NamedLease, { kind: "token" }>;
 
-async function leasedToken(env: LeaseEnv, { path, treeId, row }: NamedToken): Promise<TokenView | null> {
+async function leasedToken(env: LeaseEnv, named: NamedToken): Promise<TokenView | null> {
+  const token = await liveToken(env, named);
+  return token && hasLease(token, named) ? token : null;
+}
+
+async function liveToken(env: LeaseEnv, { treeId, row }: NamedToken): Promise<TokenView | null> {
   const outcome = await treeAt(env, treeId).act({ kind: "lookup", target: { by: "lease", row } });
-  if (!outcome.ok || outcome.value.kind !== "token") return null;
-  const { token } = outcome.value;
-  return token.leased && token.path === path ? token : null;
+  return outcome.ok && outcome.value.kind === "token" ? outcome.value.token : null;
+}
+
+/** False for a token without a lease, and for an id that is not quite that of its lease. */
+function hasLease({ leased, path }: TokenView, named: NamedToken): boolean {
+  return leased && path === named.path;
 }
 
 /** The lease of an outcome. @throws Error for an outcome without one. */
