@@ -598,6 +598,9 @@ export interface components {
             readonly message: string;
             readonly chosen_id: boolean;
             readonly mounts?: readonly string[];
+            readonly roles?: {
+                readonly [key: string]: readonly string[];
+            };
             readonly token?: components["schemas"]["Token"];
             readonly ended?: {
                 readonly at: string;
@@ -627,6 +630,8 @@ export interface components {
             readonly credential?: {
                 readonly accessor: string;
                 readonly display_name: string;
+                readonly description: string;
+                readonly created_by: string;
                 readonly policies: readonly string[];
                 readonly metadata: {
                     readonly [key: string]: string;

@@ -82,14 +82,24 @@ const NAMED = 8;
 
 /** Facts about a credential that is in no list and has no page: a batch token, or a token of a team. */
 export function credentialText(credential: Credential): string {
-  const { display_name: name, policies, metadata, path, created, expires, entity_id: entity } = credential;
+  const {
+    display_name: name,
+    policies,
+    metadata,
+    path,
+    created,
+    expires,
+    entity_id: entity,
+    created_by: maker,
+  } = credential;
   const pairs = Object.entries(metadata).map(([key, value]) => `${key}=${value}`);
   return [
     name !== "" && `Name: ${name}.`,
     policies.length > 0 && `Policies: ${someOf(policies)}.`,
     pairs.length > 0 && `Metadata: ${someOf(pairs)}.`,
     entity !== "" && `Entity: ${entity}.`,
-    path !== "" && `Made at ${path}${created === null ? "" : `, ${exact(created)}`}.`,
+    path !== "" &&
+      `Made at ${path}${maker === "" ? "" : ` by ${maker}`}${created === null ? "" : `, ${exact(created)}`}.`,
     expires !== null && `Its time ends ${exact(expires)}.`,
   ]
     .filter((text) => text !== false)

@@ -96,6 +96,7 @@ export const FOUND_TEXT = z.object({
   message: z.string(),
   chosen_id: z.boolean(),
   mounts: z.array(z.string()).optional(),
+  roles: z.record(z.string(), z.array(z.string())).optional(),
   token: TOKEN.optional(),
   ended: END.extend({ request_id: z.string(), job: z.string().default("") }).optional(),
   unrevoked_leases: UNREVOKED.optional(),
@@ -103,6 +104,8 @@ export const FOUND_TEXT = z.object({
     .object({
       accessor: z.string(),
       display_name: z.string(),
+      description: z.string().default(""),
+      created_by: z.string().default(""),
       policies: z.array(z.string()),
       metadata: z.record(z.string(), z.string()),
       entity_id: z.string(),

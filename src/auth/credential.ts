@@ -35,12 +35,18 @@ export interface RegisteredToken {
   authenticate(env: Env, purpose: "use" | "look-up"): Promise<RegisteredCaller | null>;
 }
 
+/** What its maker said of a credential of a registered kind. */
+export interface CredentialOrigin {
+  /** "" without one. */
+  readonly description: string;
+  /** The display name of the caller that made it; "" without one. */
+  readonly madeBy: string;
+}
+
 /** A credential of a registered kind that ended. */
-export interface EndedCredential {
+export interface EndedCredential extends CredentialOrigin {
   /** Its public id. */
   readonly accessor: string;
-  /** Its name; "" without one. */
-  readonly name: string;
   readonly createdAt: Ms;
   readonly expiresAt: Ms | null;
   /** A past participle: `deleted`. */
@@ -60,6 +66,7 @@ export interface RegisteredCaller {
   readonly accessor: string;
   /** `expiresAt` null: never. */
   readonly token: { readonly expiresAt: Ms | null };
+  readonly origin?: CredentialOrigin;
   /** A sentence for explanations: its rights besides its policies. */
   readonly ownRights: string;
   /** Returns the verdict on a request that the credential may make by rights of its own; null: the policies decide. */

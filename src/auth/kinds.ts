@@ -10,7 +10,7 @@ import type { TokenView } from "../token/record.ts";
 import type { RenewTerms } from "../token/rules/renew.ts";
 import type { Dialect } from "../wire/dialect.ts";
 import type { CredentialFormat } from "./credential.ts";
-import type { LeakedText, LoginText } from "./leaked-text.ts";
+import type { InstanceDocument, LeakedText, LoginText } from "./leaked-text.ts";
 import type { Route, TokenRoute } from "./route.ts";
 
 /** The kinds of mounts and of credentials besides those of the core. `src/app/registry.ts` lists them. */
@@ -83,6 +83,8 @@ export interface AuthMethod extends Kind {
    * other text. Absent for a method whose proofs are each made for one login, and worthless after it.
    */
   readonly recognise?: (question: LeakedText) => Promise<LoginText | null>;
+  /** Reads a text by which instances of a cloud log in, whatever mounts there are; null for any other text. */
+  readonly documentIn?: (text: string) => InstanceDocument | null;
   /** Returns the names of the roles of a mount whose tokens get this policy. */
   rolesGiving(env: Env, mount: Mount, policy: string): Promise<readonly string[]>;
   /** Checks whether the login would still be allowed. Runs in the Worker. Returns the current terms, or a refusal. */

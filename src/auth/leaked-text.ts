@@ -40,6 +40,14 @@ export interface TrustedJwt {
   readonly expiresAt: Ms | null;
   /** Until when a role of the mount may accept it; null: without an end. */
   readonly acceptedUntil: Ms | null;
+  /** The roles of the mount that take its claims now; null when an object of the last release can't tell. */
+  readonly roles: TakingRoles | null;
+}
+
+/** Names of the first roles, in order, and whether there are more. */
+export interface TakingRoles {
+  readonly names: readonly string[];
+  readonly more: boolean;
 }
 
 /** A document of an instance of a cloud, by which it logs in. Nothing was verified. */

@@ -146,6 +146,13 @@ const PLANNED_TOKEN = view<PlannedToken>({
 
 export const EXPLANATION_SHAPE = { allowed: "boolean", checks: CHECKS_SHAPE, "token?": PLANNED_TOKEN.shape } as const;
 
+/** Checks that nobody is shown: only their results count. @param words description of each check. */
+export function unshownChecks<Name extends string>(
+  words: Readonly<Record<Name, string>>,
+): LoginAttempt<Name>["checks"] {
+  return new LoginChecks(words, false);
+}
+
 /** Starts the login of a request. @param words description of each check of the method. */
 export function loginAttempt<Name extends string>(
   context: LoginContext<unknown>,

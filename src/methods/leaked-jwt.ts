@@ -1,5 +1,7 @@
-import { JWT_FORM, type TrustedJwt } from "../auth/leaked-text.ts";
-import { unverifiedClaims } from "./jws.ts";
+import { JWT_FORM, type TakingRoles, type TrustedJwt } from "../auth/leaked-text.ts";
+import type { Ms } from "../base/clock.ts";
+import { isMissingMethod } from "../base/platform-errors.ts";
+import { type Claims, unverifiedClaims } from "./jws.ts";
 
 /** The last second that a date can have. */
 const LAST_SECOND = 8.64e12;
@@ -9,13 +11,20 @@ export function isJwt(text: string): boolean {
   return JWT_FORM.test(text);
 }
 
+/** The mount that a JWT may be for. */
+interface AskedMount {
+  /** True if the mount accepts tokens of this issuer. */
+  isTrusted(issuer: string | undefined): boolean;
+  /** Asks the object of the mount which roles take these claims now, and how long after its end a role takes a token. */
+  judge(claims: Claims): Promise<{ readonly roles: TakingRoles; readonly latenessMs: Ms }>;
+}
+
 /**
- * Reads who issued a JWT that may have leaked, and until when, without verifying it.
+ * Reads who issued a JWT that may have leaked, until when, and which roles would take it, without verifying it.
  *
- * @param isTrusted whether a mount accepts tokens with these claims, by their issuer.
  * @returns null for a text that is no JWT, and for one that the mount does not accept.
  */
-export function trustedJwt(text: string, isTrusted: (issuer: string | undefined) => boolean): TrustedJwt | null {
+export async function trustedJwt(text: string, { isTrusted, judge }: AskedMount): Promise<TrustedJwt | null> {
   const claims = unverifiedClaims(text);
   if (!claims) return null;
   const issuer = typeof claims.iss === "string" ? claims.iss : undefined;
@@ -26,5 +35,11 @@ export function trustedJwt(text: string, isTrusted: (issuer: string | undefined)
   // The author of the text has chosen the number. A login reads 0 as no end, too.
   const isTime = typeof exp === "number" && exp > 0 && exp <= LAST_SECOND;
   const expiresAt = isTime ? exp * 1000 : null;
-  return { kind: "jwt", issuer: issuer ?? "", subject, audiences, expiresAt, acceptedUntil: expiresAt };
+  const judged = await judge(claims).catch((error: unknown) => {
+    if (isMissingMethod(error)) return null;
+    throw error;
+  });
+  const acceptedUntil = expiresAt === null || judged === null ? null : expiresAt + judged.latenessMs;
+  const roles = judged?.roles ?? null;
+  return { kind: "jwt", issuer: issuer ?? "", subject, audiences, expiresAt, acceptedUntil, roles };
 }

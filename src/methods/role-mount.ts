@@ -1,3 +1,4 @@
+import type { TakingRoles } from "../auth/leaked-text.ts";
 import { MountObject } from "../auth/mount-object.ts";
 import type { TokenSettings } from "../auth/token-settings.ts";
 import { ok, type Result, refuse } from "../base/result.ts";
@@ -12,6 +13,8 @@ import { rolesGiving } from "./role-name.ts";
 export const ROLE_MOUNT_TABLES = `${valuesTable("settings")} ${valuesTable("roles")}`;
 
 const MAX_ROLES = 10_000;
+/** Names of roles in one answer about a text that may have leaked. */
+const MAX_TAKING = 20;
 
 /** Applies a write to a role, null for a new one. Returns the role and warnings, or a refusal. */
 type ChangeRole<Role, Fields> = (
@@ -63,6 +66,12 @@ export abstract class RoleMount<
   async rolesGiving(policy: string): Promise<string[]> {
     await this.keys.open();
     return rolesGiving(this.roles, policy);
+  }
+
+  /** Returns the names of the first roles for which `takes` is true. */
+  protected takingRoles(takes: (role: Role) => boolean): TakingRoles {
+    const taking = this.roles.entries().filter(([, role]) => takes(role));
+    return { names: taking.slice(0, MAX_TAKING).map(([name]) => name), more: taking.length > MAX_TAKING };
   }
 
   /** Deletes a role. Safe to repeat. */

@@ -191,7 +191,12 @@ export class SealedValues<T> {
 
   /** All values, sorted by name. For tables whose number of rows has a limit. */
   values(): T[] {
-    return this.#sealed.list("ORDER BY name").map((row) => storedJson<T>(row.value));
+    return this.entries().map(([, value]) => value);
+  }
+
+  /** As `values`, with their names. */
+  entries(): (readonly [name: string, value: T])[] {
+    return this.#sealed.list("ORDER BY name").map(({ name, value }) => [name, storedJson<T>(value)]);
   }
 
   /** Names and values whose JSON contains the string `item`, sorted by name. Reads the whole table. */

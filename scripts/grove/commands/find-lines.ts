@@ -58,7 +58,7 @@ function factLines(terminal: Terminal, found: FoundText, lineage: Lineage | null
     ["name", about?.display_name],
     ["accessor", about?.accessor],
     ["id", isChosen ? "chosen by root" : ""],
-    ["made by", madeByText(lineage)],
+    ["made by", credential?.created_by || madeByText(lineage)],
     ["path", about?.path],
     ["role", token?.role],
     ["policies", about?.policies.join(", ")],

@@ -9,8 +9,8 @@ export function nextSteps(
   found: FoundText,
   { isOwn, hasRootParent }: Pick<FoundContext, "isOwn" | "hasRootParent">,
 ): string[] {
-  const { state, token, credential, kind, mounts = [] } = found;
-  if (kind === "jwt" || kind === "identity-document") return loginTextLines(found, mounts);
+  const { state, token, credential, kind } = found;
+  if (kind === "jwt" || kind === "identity-document") return loginTextLines(found);
   // The holder of a mistyped text may also have the token that it resembles.
   const isNear = state === "mistyped" && token !== undefined;
   if (!isAlive(found) && state !== "ended" && !isNear) return [];
@@ -41,17 +41,23 @@ export function nextSteps(
 
 const receiptLine = (job: string): string => `  what else that job ended: ${asCalled(`contain --job ${job}`)}`;
 
-/** Most mounts that commands are shown for. */
+/** The roles of a mount that commands are shown for. */
+const rolesOf = (taking: readonly string[] = []): readonly string[] =>
+  taking.length === 0 ? ["NAME"] : taking.slice(0, SHOWN_MOUNTS).map((role) => harmless(role));
+
+/** Most mounts, and roles of each, that commands are shown for. */
 const SHOWN_MOUNTS = 3;
 
 /** Tokens of a JWT's logins do not end with the JWT. The log has the subject of each login, and never the JWT. */
-function loginTextLines({ state }: FoundText, mounts: readonly string[]): string[] {
+function loginTextLines({ state, mounts = [], roles = {} }: FoundText): string[] {
   if (state !== "unjudged" && state !== "ended") return [];
   const shown = mounts.slice(0, SHOWN_MOUNTS).map((mount) => harmless(mount));
   return [
     ...shown.flatMap((mount) => [
       `  logins at ${mount}: ${asCalled(`audit --mount ${mount} --kind login`)}`,
-      `  end the tokens of a role's logins: ${asCalled(`contain --mount ${mount} --role NAME`)}`,
+      ...rolesOf(roles[mount]).map(
+        (role) => `  end the tokens of a role's logins: ${asCalled(`contain --mount ${mount} --role ${role}`)}`,
+      ),
     ]),
     ...(shown.length === 0 ? [] : [`  (${helpAsCalled("docs/runbook.md")}, A secret-id has leaked, at its end)`]),
   ];

@@ -1,5 +1,5 @@
 import type { Caller } from "../../auth/caller.ts";
-import type { CredentialFormat, RegisteredCaller } from "../../auth/credential.ts";
+import type { CredentialFormat, CredentialOrigin, RegisteredCaller } from "../../auth/credential.ts";
 import type { Ms } from "../../base/clock.ts";
 import { type AccessRequest, REFUSED, type Verdict } from "../../policy/acl.ts";
 import { isDenied } from "../../policy/evaluate.ts";
@@ -35,8 +35,8 @@ export const TEAM_TOKENS: CredentialFormat = {
         const found = await teamAt(env, route).endedToken(verifier);
         if (!found) return null;
         const { token, end } = found;
-        const { tokenId: accessor, description, createdAt, expiresAt } = token;
-        return { accessor, name: description ?? "", createdAt, expiresAt, ...end, by: end.by?.name ?? "" };
+        const { tokenId: accessor, createdAt, expiresAt } = token;
+        return { accessor, ...originOf(token), createdAt, expiresAt, ...end, by: end.by?.name ?? "" };
       },
       async authenticate(env, purpose) {
         const found = await teamAt(env, route).authenticate(verifier, purpose);
@@ -77,6 +77,7 @@ class TeamCaller implements RegisteredCaller {
   readonly accessor: string;
   readonly team: TeamRecord;
   readonly token: TeamToken;
+  readonly origin: CredentialOrigin;
   readonly ownRights =
     "The token of a team may look at itself and its team, and that of the owners may manage their organization.";
 
@@ -85,6 +86,7 @@ class TeamCaller implements RegisteredCaller {
     this.token = token;
     this.record = tokenRecordOf(team, token);
     this.accessor = token.tokenId;
+    this.origin = originOf(token);
   }
 
   ownVerdict({ policies }: Installation, access: AccessRequest, now: Ms): Verdict | null {
@@ -121,6 +123,7 @@ class OrganizationCaller implements RegisteredCaller {
   /** The holder of the token. */
   readonly team: TeamRecord;
   readonly token: TeamToken;
+  readonly origin: CredentialOrigin;
   readonly ownRights =
     "The token of an organization may look at itself and at the audit trail, and manage the teams of its organization, but " +
     "not the owners; that of its audit trails may only read these.";
@@ -135,6 +138,7 @@ class OrganizationCaller implements RegisteredCaller {
       path: `organizations/${team.organization}/authentication-token`,
     };
     this.accessor = token.tokenId;
+    this.origin = originOf(token);
   }
 
   ownVerdict(_installation: Installation, access: AccessRequest): Verdict | null {
@@ -152,6 +156,10 @@ class OrganizationCaller implements RegisteredCaller {
 
 /** The paths by which a token looks at itself. */
 const OWN_PATHS = ["account/details", "auth/token/lookup-self"];
+
+function originOf({ description, createdBy }: TeamToken): CredentialOrigin {
+  return { description: description ?? "", madeBy: createdBy.name };
+}
 
 function ownerOf({ organization, name, teamId, holder }: TeamRecord): Record<string, string> {
   return holder ? { organization } : { organization, team: name, team_id: teamId };

@@ -92,6 +92,7 @@ export const CLOUD_METHOD: AuthMethod = {
   renew: renewCloudLogin,
   roleOfLogin: async (_env, _mount, data) => namedRole(data) ?? "",
   recognise: async ({ text }) => instanceDocument(text),
+  documentIn: instanceDocument,
   rolesGiving: (env, mount, policy) => cloudAuthAt(env, mount).rolesGiving(policy),
   objects: {
     CloudAccessList: {

@@ -1,11 +1,15 @@
-import { currentTime, type Ms, type Seconds } from "../../base/clock.ts";
+import type { TakingRoles } from "../../auth/leaked-text.ts";
+import { unshownChecks } from "../../auth/login-attempt.ts";
+import { currentTime, type Ms } from "../../base/clock.ts";
 import { objectNamed } from "../../base/object-stub.ts";
 import { ok, type Result } from "../../base/result.ts";
 import { equalTexts } from "../../crypto/bytes.ts";
 import { Setting, type TableShape } from "../../storage/sealed-table.ts";
 import type { Migration } from "../../storage/tables.ts";
 import type { Mount } from "../../system/mount.ts";
+import type { Claims } from "../jws.ts";
 import { ROLE_MOUNT_TABLES, RoleMount } from "../role-mount.ts";
+import { CLAIM_CHECKS, checkClaims } from "./claim-checks.ts";
 import { changeJwtConfig, type JwtConfig } from "./config.ts";
 import type { JwtEnv } from "./env.ts";
 import { clientSecretIn } from "./oidc/client-secret.ts";
@@ -102,10 +106,19 @@ export class JwtAuth extends RoleMount<JwtEnv, JwtRole, JwtRoleFields> {
     return this.#settingsFor(name);
   }
 
-  /** How long after its end a token may be accepted by the role that takes it the latest; 0 without roles. */
-  async longestLateness(): Promise<Seconds> {
+  /**
+   * Says which roles take the claims of an unverified token now, and how long after its end the role takes a token that
+   * takes it the latest; 0 without roles. A role for logins through a browser takes no token that a client sends.
+   */
+  async judgeClaims(claims: Claims, now: Ms): Promise<{ readonly roles: TakingRoles; readonly latenessMs: Ms }> {
     await this.keys.open();
-    return this.roles.values().reduce((longest, { leeways }) => Math.max(longest, lateness(leeways)), 0);
+    const config = this.#config.read();
+    const roles = this.takingRoles(
+      (role) =>
+        config !== null && !role.browser && checkClaims(config, role, claims, now, unshownChecks(CLAIM_CHECKS)).ok,
+    );
+    const longest = this.roles.values().reduce((late, { leeways }) => Math.max(late, lateness(leeways)), 0);
+    return { roles, latenessMs: longest * 1000 };
   }
 
   /** Stores a login that begins. */
@@ -163,16 +176,7 @@ function onTheQuarter(time: Ms): Ms {
 
 /** How a mount is called in a cluster. */
 const RULES = {
-  repeated: [
-    "readConfig",
-    "readLogin",
-    "longestLateness",
-    "findLogin",
-    "readRole",
-    "rolesGiving",
-    "listRoles",
-    "refusals",
-  ],
+  repeated: ["readConfig", "readLogin", "judgeClaims", "findLogin", "readRole", "rolesGiving", "listRoles", "refusals"],
 } as const;
 
 /** Returns the object of a mount. Its name is the uuid of the mount, so that a new mount at the same path is empty. */

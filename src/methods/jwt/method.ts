@@ -11,12 +11,9 @@ import {
 import { DONE_OR_WARNED } from "../../auth/route-description.ts";
 import { renewTerms } from "../../auth/token-settings.ts";
 import { mountNames } from "../../backup/saved-objects.ts";
-import { currentTime, type Seconds } from "../../base/clock.ts";
+import { currentTime } from "../../base/clock.ts";
 import { privateHosts } from "../../base/outbound-hosts.ts";
-import { isMissingMethod } from "../../base/platform-errors.ts";
 import { ok, refuse } from "../../base/result.ts";
-import type { Env } from "../../env.ts";
-import type { Mount } from "../../system/mount.ts";
 import { warnedReply } from "../../wire/reply.ts";
 import { isJwt, trustedJwt } from "../leaked-jwt.ts";
 import { namedRole } from "../role-name.ts";
@@ -75,16 +72,6 @@ function jwtAuthOf(context: CallContext) {
   return jwtAuthAt(context.env, mountOf(context));
 }
 
-/** How long after its end a role of the mount may accept a token; null when an object of the last release can't tell. */
-async function longestLateness(env: Env, mount: Mount): Promise<Seconds | null> {
-  try {
-    return await jwtAuthAt(env, mount).longestLateness();
-  } catch (error) {
-    if (isMissingMethod(error)) return null;
-    throw error;
-  }
-}
-
 /**
  * Logins with a token of another issuer, as CI jobs, service accounts of Kubernetes and access proxies have, and logins
  * of people through a browser at their identity provider.
@@ -106,12 +93,13 @@ export const JWT_METHOD: AuthMethod = {
   },
   async recognise({ env, mount, text }) {
     if (!isJwt(text)) return null;
-    const config = await jwtAuthAt(env, mount).readConfig();
-    const jwt = config && trustedJwt(text, (iss) => issuerProblem(config, { iss }) === null);
-    // The leeways of roles matter only after the end of the token.
-    if (!jwt || jwt.expiresAt === null || jwt.expiresAt > currentTime()) return jwt;
-    const late = await longestLateness(env, mount);
-    return { ...jwt, acceptedUntil: late === null ? null : jwt.expiresAt + late * 1000 };
+    const object = jwtAuthAt(env, mount);
+    const config = await object.readConfig();
+    if (!config) return null;
+    return trustedJwt(text, {
+      isTrusted: (iss) => issuerProblem(config, { iss }) === null,
+      judge: (claims) => object.judgeClaims(claims, currentTime()),
+    });
   },
   rolesGiving: (env, mount, policy) => jwtAuthAt(env, mount).rolesGiving(policy),
   objects: { JwtAuth: { in: (env) => env.JWT_AUTH, names: mountNames } },

@@ -1,12 +1,16 @@
+import type { TakingRoles } from "../../auth/leaked-text.ts";
+import type { Ms } from "../../base/clock.ts";
 import { objectNamed } from "../../base/object-stub.ts";
 import { Setting, type TableShape } from "../../storage/sealed-table.ts";
 import type { Migration } from "../../storage/tables.ts";
 import type { Mount } from "../../system/mount.ts";
+import type { Claims } from "../jws.ts";
 import { ROLE_MOUNT_TABLES, RoleMount } from "../role-mount.ts";
 import { changeConfig, type KubernetesConfig, type KubernetesConfigChange } from "./config.ts";
 import type { KubernetesEnv } from "./env.ts";
 import { sealedReviewerIn } from "./reviewer-jwt.ts";
-import { changeKubernetesRole, type KubernetesRole, type KubernetesRoleFields } from "./role.ts";
+import { changeKubernetesRole, type KubernetesRole, type KubernetesRoleFields, mayTake } from "./role.ts";
+import { CLOCK_SKEW_MS, claimedAccount, timesProblem } from "./service-account.ts";
 
 export const KUBERNETES_AUTH_MIGRATIONS: readonly Migration[] = [
   { version: 1, description: "one mount of the kubernetes method; values are JSON", sql: ROLE_MOUNT_TABLES },
@@ -41,6 +45,20 @@ export class KubernetesAuth extends RoleMount<KubernetesEnv, KubernetesRole, Kub
     this.#config.write(changeConfig(this.#config.read(), change));
   }
 
+  /**
+   * Says which roles may take the claims of an unverified token now: the API server decides, and for some the labels of the
+   * namespace. Also how long after its end a login is not refused before the API server is asked.
+   */
+  async judgeClaims(claims: Claims, now: Ms): Promise<{ readonly roles: TakingRoles; readonly latenessMs: Ms }> {
+    await this.keys.open();
+    const account = claimedAccount(claims);
+    const isInTime = timesProblem(claims, now) === null;
+    return {
+      roles: this.takingRoles((role) => isInTime && account.ok && mayTake(role, account.value)),
+      latenessMs: CLOCK_SKEW_MS,
+    };
+  }
+
   /** Returns what a login with a role of this name (in lower case), or a renewal of its token, needs. */
   async readLogin(roleName: string) {
     await this.keys.open();
@@ -50,7 +68,7 @@ export class KubernetesAuth extends RoleMount<KubernetesEnv, KubernetesRole, Kub
 
 /** How a mount is called in a cluster. */
 const RULES = {
-  repeated: ["readConfig", "readLogin", "readRole", "rolesGiving", "listRoles", "refusals"],
+  repeated: ["readConfig", "readLogin", "judgeClaims", "readRole", "rolesGiving", "listRoles", "refusals"],
 } as const;
 
 /** Returns the object of a mount. Its name is the uuid of the mount, so that a new mount at the same path is empty. */

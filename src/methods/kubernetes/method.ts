@@ -10,6 +10,7 @@ import {
 } from "../../auth/route.ts";
 import { NO_CONTENT } from "../../auth/route-description.ts";
 import { mountNames } from "../../backup/saved-objects.ts";
+import { currentTime } from "../../base/clock.ts";
 import { privateHosts } from "../../base/outbound-hosts.ts";
 import { ok } from "../../base/result.ts";
 import { EMPTY } from "../../wire/reply.ts";
@@ -72,9 +73,14 @@ export const KUBERNETES_METHOD: AuthMethod = {
   roleOfLogin: async (_env, _mount, data) => namedRole(data) ?? "",
   async recognise({ env, mount, text }) {
     if (!isJwt(text)) return null;
-    const config = await kubernetesAuthAt(env, mount).readConfig();
-    const issuer = config && boundIssuer(config);
-    return config && trustedJwt(text, (iss) => issuer === null || iss === issuer);
+    const object = kubernetesAuthAt(env, mount);
+    const config = await object.readConfig();
+    if (!config) return null;
+    const issuer = boundIssuer(config);
+    return trustedJwt(text, {
+      isTrusted: (iss) => issuer === null || iss === issuer,
+      judge: (claims) => object.judgeClaims(claims, currentTime()),
+    });
   },
   rolesGiving: (env, mount, policy) => kubernetesAuthAt(env, mount).rolesGiving(policy),
   objects: { KubernetesAuth: { in: (env) => env.KUBERNETES_AUTH, names: mountNames } },

@@ -13,7 +13,7 @@ import { roleSchema, type Values } from "../../wire/field-schema.ts";
 import { list, sent, text } from "../../wire/fields.ts";
 import { fieldsOf, view } from "../../wire/view.ts";
 import { readSelector } from "./label-selector.ts";
-import type { ServiceAccount } from "./service-account.ts";
+import type { ClaimedAccount, ServiceAccount } from "./service-account.ts";
 
 const ALIAS_NAME_SOURCES = ["serviceaccount_uid", "serviceaccount_name"] as const;
 type AliasNameSource = (typeof ALIAS_NAME_SOURCES)[number];
@@ -113,6 +113,12 @@ export function takesNamespace(
 ): boolean | "by labels" {
   if (namespaces.some((glob) => globMatches(glob, namespace))) return true;
   return namespaceSelector === "" ? false : "by labels";
+}
+
+/** True for claims that the role may take: the labels of the namespace and the API server are not asked. */
+export function mayTake(role: KubernetesRole, account: ClaimedAccount): boolean {
+  const isForIt = role.audience === "" || account.audiences.includes(role.audience);
+  return isForIt && takesName(role, account) && takesNamespace(role, account) !== false;
 }
 
 /** The alias of a service account: its uid, which no other one ever has, or its name, which a later one can have. */

@@ -49,16 +49,16 @@ export function claimedAccount(claims: Claims): Result<ClaimedAccount, string> {
   return ok({ ...account, audiences, secretName: typeof secret === "string" && NAME.test(secret) ? secret : "" });
 }
 
-const SKEW_MS = 60_000;
+export const CLOCK_SKEW_MS = 60_000;
 
-/** Returns why a token can't be valid at `now`, or null. Within `SKEW_MS` the clock of the API server decides. */
+/** Returns why a token can't be valid at `now`, or null. Within `CLOCK_SKEW_MS` the clock of the API server decides. */
 export function timesProblem({ exp, nbf }: Claims, now: Ms): string | null {
   if (![exp, nbf].every((time) => time === undefined || time === null || Number.isFinite(time))) {
     return "the times (nbf, exp) of the token must be numbers";
   }
-  if (typeof exp === "number" && now > exp * 1000 + SKEW_MS)
+  if (typeof exp === "number" && now > exp * 1000 + CLOCK_SKEW_MS)
     return "invalid expiration time (exp) claim: token is expired";
-  return typeof nbf === "number" && now < nbf * 1000 - SKEW_MS
+  return typeof nbf === "number" && now < nbf * 1000 - CLOCK_SKEW_MS
     ? "invalid not before (nbf) claim: token not yet valid"
     : null;
 }

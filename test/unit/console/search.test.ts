@@ -14,6 +14,7 @@ const found = (kind: Found["kind"], name: string, detail = ""): Found => ({ kind
 const KNOWN = { message: "It is known.", chosen_id: false };
 const SECRET_ID = {
   ...{ accessor: "a1", display_name: "", policies: [], metadata: {}, entity_id: "", created: null, expires: null },
+  ...{ description: "", created_by: "" },
   ...{ parent: null, path: "auth/teams/ci/role/deploy" },
 };
 
@@ -136,10 +137,12 @@ describe("the search of the console", () => {
     const credential = {
       ...{ accessor: "", display_name: "ci", policies: ["a", "b"], metadata: { run: "12" }, entity_id: "" },
       ...{ path: "auth/jwt/login", created: null, expires: "2026-12-01T00:00:00Z", parent: null },
+      ...{ description: "", created_by: "" },
     };
     expect(credentialText(credential)).toMatch(
       /^Name: ci\. Policies: a, b\. Metadata: run=12\. Made at auth\/jwt\/login\. Its time ends .*2026/,
     );
+    expect(credentialText({ ...credential, created_by: "ann" })).toContain("Made at auth/jwt/login by ann.");
     const bare = { ...credential, display_name: "", policies: [], metadata: {}, path: "", expires: null };
     expect(credentialText(bare)).toBe("");
     const many = { ...bare, policies: Array.from({ length: 20 }, (_, at) => `p${at}`) };

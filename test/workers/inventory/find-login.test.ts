@@ -19,7 +19,8 @@ beforeAll(async () => {
 });
 
 const post = (path: string, body: unknown) => call("POST", path, { token: root, body });
-const find = async (token: string) => dataOf<Record<string, unknown>>(await post("sys/tokens/find", { token }));
+const find = async (token: string) =>
+  dataOf<Record<string, unknown> & { readonly roles?: object }>(await post("sys/tokens/find", { token }));
 
 describe("sys/tokens/find says of a secret-id", () => {
   it("of which mount and role it is, without counting a use, and nothing once it has ended", async () => {
@@ -124,7 +125,7 @@ describe("sys/tokens/find says of a JWT", () => {
     const found = await find(jwt);
     expect(found).toMatchObject({ state: "unjudged", kind: "jwt" });
     expect(found.message).toMatch(
-      /issuer https:\/\/issuer\.example\.com, .* auth\/jwt-any\/, auth\/jwt\/; until 2\S+Z\./,
+      /issuer https:\/\/issuer\.example\.com, .* auth\/jwt-any\/ \(no role takes its claims now\), auth\/jwt\/ \(no .*\); until 2\S+Z\./,
     );
     expect(found.message).toContain('subject (sub) "job", audience (aud) "grove", which these mounts trust');
     expect(found.message).toContain("not verified");
@@ -140,19 +141,58 @@ describe("sys/tokens/find says of a JWT", () => {
     await post("auth/jwt/role/late", { user_claim: "sub", bound_audiences: "grove", clock_skew_leeway: "48h" });
     expect(await find(ended)).toMatchObject({
       state: "unjudged",
-      message: expect.stringContaining("a role with a long clock_skew_leeway may still take it"),
+      message: expect.stringContaining("a role may take it for longer by its clock_skew_leeway"),
+      roles: { "auth/jwt-any/": [], "auth/jwt/": ["late"] },
     });
     const long = await issuer.sign({ exp: Math.floor(Date.now() / 1000) - 90_000 - 48 * 3_600 });
     expect(await find(long)).toMatchObject({ state: "ended" });
-    const old = failing(
-      JwtAuth,
-      "longestLateness",
-      new TypeError('The RPC receiver does not implement the method "x".'),
-    );
-    expect(await find(long)).toMatchObject({ state: "unjudged" });
+    const old = failing(JwtAuth, "judgeClaims", new TypeError('The RPC receiver does not implement the method "x".'));
+    expect(await find(long)).toMatchObject({ state: "unjudged", roles: {} });
     old.end();
     const late = await issuer.sign({ exp: Math.floor(Date.now() / 1000) - 600 });
-    expect(await find(late)).toMatchObject({ state: "unjudged" });
+    expect(await find(late)).toMatchObject({ state: "unjudged", roles: { "auth/jwt/": ["late"] } });
+    await call("DELETE", "auth/jwt/role/late", { token: root });
+    expect(await find(late)).toMatchObject({
+      state: "ended",
+      message: expect.stringMatching(/that is expired since 2\S+Z, as it says itself\. No role/),
+    });
+    await call("DELETE", "sys/auth/jwt-any", { token: root });
+  });
+
+  it("which roles take its claims now, and no login through a browser", async () => {
+    const issuer = await newIssuer("ES256");
+    await post("sys/auth/jwt-roles", { type: "jwt" });
+    const iss = "https://roles.example";
+    await post("auth/jwt-roles/config", { jwt_validation_pubkeys: issuer.pem, bound_issuer: iss });
+    const found = async (claims: object) => find(await issuer.sign({ iss, ...claims }));
+    const role = async (name: string, fields: object) => {
+      const written = await post(`auth/jwt-roles/role/${name}`, { user_claim: "sub", ...fields });
+      expect([name, written.status]).toEqual([name, 204]);
+    };
+    await role("other", { bound_audiences: "other" });
+    expect(await found({})).toMatchObject({
+      state: "unjudged",
+      message: expect.stringContaining("trust: auth/jwt-roles/ (no role takes its claims now); until"),
+      roles: { "auth/jwt-roles/": [] },
+    });
+    await role("bound", { bound_audiences: "grove", bound_subject: "somebody" });
+    await role("ci", { role_type: "jwt", bound_audiences: "grove", bound_claims: { ref: "main" } });
+    await role("any", { bound_audiences: "grove" });
+    const browser = { role_type: "oidc", allowed_redirect_uris: "https://app.example/callback" };
+    await role("browser", { bound_audiences: "grove", ...browser });
+    expect(await found({})).toMatchObject({ roles: { "auth/jwt-roles/": ["any"] } });
+    expect(await found({ ref: "main" })).toMatchObject({
+      message: expect.stringContaining("auth/jwt-roles/ (roles any, ci); until"),
+      roles: { "auth/jwt-roles/": ["any", "ci"] },
+    });
+    for (let number = 0; number < 21; number++) await role(`r${100 + number}`, { bound_audiences: "grove" });
+    const many = await found({});
+    expect(many.message).toContain("(roles any, r100, r101, r102, r103 and others)");
+    expect(Object.values(many.roles ?? {})).toEqual([expect.toSatisfy((names: string[]) => names.length === 20)]);
+    expect(await found({ nbf: Math.floor(Date.now() / 1000) + 600 })).toMatchObject({
+      state: "unjudged",
+      roles: { "auth/jwt-roles/": [] },
+    });
   });
 
   it("nothing of an end that is no time", async () => {
@@ -169,12 +209,32 @@ describe("sys/tokens/find says of a JWT", () => {
     }
   });
 
-  it("that a mount of the kubernetes method may trust it", async () => {
+  it("that a mount of the kubernetes method may trust it, by which roles, and not after its end", async () => {
     const issuer = await newIssuer("ES256");
-    const jwt = await issuer.sign({ iss: "https://kubernetes.default.svc" });
+    const account = { namespace: "shop", serviceaccount: { name: "web", uid: "u-1" } };
+    const iss = "https://kubernetes.default.svc";
+    const jwt = await issuer.sign({ iss, "kubernetes.io": account });
     await post("sys/auth/kubernetes", { type: "kubernetes" });
     await post("auth/kubernetes/config", { kubernetes_host: "https://cluster.example" });
-    expect(await find(jwt)).toMatchObject({ state: "unjudged", message: expect.stringContaining("auth/kubernetes/") });
+    const role = (name: string, names: string, namespaces: string, audience?: string) =>
+      post(`auth/kubernetes/role/${name}`, {
+        bound_service_account_names: names,
+        bound_service_account_namespaces: namespaces,
+        ...(audience && { audience }),
+      });
+    await role("web", "web", "sh*");
+    await role("db", "db", "shop");
+    await role("elsewhere", "web", "other");
+    await role("other", "web", "shop", "other");
+    expect(await find(jwt)).toMatchObject({
+      state: "unjudged",
+      message: expect.stringContaining("auth/kubernetes/ (role web)"),
+      roles: { "auth/kubernetes/": ["web"] },
+    });
+    const ended = await issuer.sign({ iss, "kubernetes.io": account, exp: Math.floor(Date.now() / 1000) - 90 });
+    expect(await find(ended)).toMatchObject({ state: "ended", message: expect.stringContaining("expired since") });
+    const within = await issuer.sign({ iss, "kubernetes.io": account, exp: Math.floor(Date.now() / 1000) - 30 });
+    expect(await find(within)).toMatchObject({ state: "unjudged", roles: { "auth/kubernetes/": ["web"] } });
   });
 });
 
@@ -186,8 +246,16 @@ describe("sys/tokens/find says of an instance's identity document", () => {
   const { identity, pkcs7 } = new DocumentSigner().sign(document);
   const wrapped = pkcs7.match(/.{1,64}/g)?.join("\n") ?? "";
 
-  it("nothing while no mount is of its cloud", async () => {
-    expect(await find(pkcs7)).toMatchObject({ state: "unknown", kind: "" });
+  it("that no mount takes it, while none is of its cloud", async () => {
+    for (const text of [pkcs7, wrapped, identity, JSON.stringify(document)]) {
+      const found = await find(text);
+      expect(found).toMatchObject({
+        state: "elsewhere",
+        kind: "identity-document",
+        message: expect.stringMatching(/^An identity document of the instance i-0c55\S+ of .* no mount that takes one/),
+      });
+      expect(found).not.toHaveProperty("mounts");
+    }
   });
 
   it("of which instance it is, and at which mounts it logs in, whole or without its signature", async () => {

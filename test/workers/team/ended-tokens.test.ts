@@ -24,13 +24,23 @@ const endedBy = (how: string, display_name = "root") => ({ at: expect.any(String
 
 it("of a token that was deleted its team knows the name, when it ended and by whom", async () => {
   const { id, text } = await describeToken(root, teamId, "laptop of ann");
-  expect(await find(text)).toMatchObject({ state: "live" });
+  expect(await find(text)).toMatchObject({
+    state: "live",
+    message: 'A team token, "laptop of ann", that is alive: anyone who has the text can use it.',
+    credential: { accessor: id, description: "laptop of ann", created_by: "root", expires: null },
+  });
   await api("DELETE", `authentication-tokens/${id}`, { token: root });
   expect(await find(text)).toMatchObject({
     state: "ended",
     message: 'A team token that is not valid any more: "laptop of ann".',
     ended: endedBy("deleted"),
-    credential: { accessor: id, created: expect.any(String), metadata: { team_id: teamId } },
+    credential: {
+      accessor: id,
+      description: "laptop of ann",
+      created_by: "root",
+      created: expect.any(String),
+      metadata: { team_id: teamId },
+    },
   });
   const { id: other, text: second } = await describeToken(root, teamId, "ci");
   const body = { data: [{ type: "authentication-tokens", id: other }] };

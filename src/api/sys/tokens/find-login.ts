@@ -18,11 +18,13 @@ import { fromNetworks } from "./networks-text.ts";
 type JudgedLogin =
   | { readonly state: "live"; readonly message: string; readonly mount: Mount; readonly secret: LoginSecret }
   | {
-      readonly state: "ended" | "unjudged";
+      readonly state: "ended" | "unjudged" | "elsewhere";
       readonly message: string;
       readonly kind: "jwt" | "identity-document" | "";
       /** Of a JWT or a document of an instance: the mounts that may take it. */
       readonly mounts?: readonly Mount[];
+      /** Of a JWT: the roles that take its claims now, by the path of their mount. */
+      readonly roles?: Readonly<Record<string, readonly string[]>>;
     };
 
 /** Maximum number of mounts that are asked about a text. */
@@ -33,9 +35,10 @@ const NAMED_MOUNTS = 5;
 const SHOWN_CLAIM = 200;
 const SHOWN_AUDIENCES = 5;
 
+/** Roles of a mount that a sentence names. */
+const NAMED_ROLES = 5;
+
 const quoted = (claim: string): string => JSON.stringify(claim.slice(0, SHOWN_CLAIM));
-/** How long after its end a JWT is not reported as ended: the leeway of a role may be raised. */
-const LEEWAY_MS: Ms = 24 * 3_600_000;
 
 /**
  * Asks the mounts about a text that is no token: the secret of a client, or a token of another issuer. This is no
@@ -54,11 +57,7 @@ export async function findLogin(
   if (secret) return { state: "live", message: secretMessage(secret), ...secret };
   const jwts = answers.flatMap(({ mount, known }) => (known.kind === "jwt" ? [{ mount, jwt: known }] : []));
   const jwt = jwts[0]?.jwt;
-  if (jwt) {
-    const isOver = jwts.every(({ jwt: { acceptedUntil } }) => isLongPast(acceptedUntil));
-    const mounts = [...new Set(jwts.map(({ mount }) => mount))];
-    return { kind: "jwt", mounts, ...judgedJwt(jwt, pathsOf(mounts), isOver) };
-  }
+  if (jwt) return { kind: "jwt", ...judgedJwt(jwt, [...new Map(jwts.map((one) => [one.mount, one])).values()]) };
   const documents = answers.flatMap(({ mount, known }) =>
     known.kind === "identity-document" ? [{ mount, document: known }] : [],
   );
@@ -67,6 +66,8 @@ export async function findLogin(
     const mounts = [...new Set(documents.map(({ mount }) => mount))];
     return { state: "unjudged", kind: document.kind, mounts, message: documentMessage(document, pathsOf(mounts)) };
   }
+  const unused = able.some(({ type }) => env.kinds.methods.get(type)?.documentIn) ? null : documentIn(env, texts);
+  if (unused) return { state: "elsewhere", kind: unused.kind, message: unusedDocumentMessage(unused) };
   const gaps = answers.flatMap(({ known }) => (known.kind === "not asked" ? [known] : []));
   const left = able[ASKED_MOUNTS];
   if (left) gaps.push({ kind: "not asked", ask: `auth/${left.path} and the mounts after it` });
@@ -88,39 +89,70 @@ async function answersOf({ env, installation, mount }: Omit<LeakedText, "text">,
   return answers;
 }
 
+function documentIn(env: Env, texts: readonly string[]): InstanceDocument | null {
+  const methods = [...env.kinds.methods.values()];
+  return texts.flatMap((text) => methods.map(({ documentIn }) => documentIn?.(text) ?? null)).find(Boolean) ?? null;
+}
+
 const secretMessage = ({ mount, secret }: { mount: Mount; secret: LoginSecret }): string =>
   `A ${secret.kind} of auth/${mount.path}, role ${secret.role}, that is alive: with the role-id, which is no secret, anyone who has the text can log in${fromNetworks(secret.networks)}.`;
 
-const pathsOf = (mounts: readonly Mount[]): string => {
-  const paths = mounts.map(({ path }) => `auth/${path}`);
-  const others = paths.length - NAMED_MOUNTS;
-  return `${paths.slice(0, NAMED_MOUNTS).join(", ")}${others > 0 ? ` and ${others} others` : ""}`;
-};
+const pathsOf = (mounts: readonly Mount[]): string => firstOf(mounts.map(({ path }) => `auth/${path}`));
 
-const isLongPast = (time: Ms | null): boolean => time !== null && time + LEEWAY_MS < currentTime();
+function firstOf(texts: readonly string[]): string {
+  const others = texts.length - NAMED_MOUNTS;
+  return `${texts.slice(0, NAMED_MOUNTS).join(", ")}${others > 0 ? ` and ${others} others` : ""}`;
+}
 
-/** @param isOver whether no mount accepts it any more. */
-function judgedJwt({ issuer, subject, audiences, expiresAt }: TrustedJwt, paths: string, isOver: boolean) {
+const isPast = (time: Ms | null): boolean => time !== null && time < currentTime();
+
+interface TrustingMount {
+  readonly mount: Mount;
+  readonly jwt: TrustedJwt;
+}
+
+/** `auth/jwt/ (roles ci, deploy)`. */
+function rolesText({ mount, jwt: { roles } }: TrustingMount): string {
+  const path = `auth/${mount.path}`;
+  if (roles === null) return path;
+  const { names, more } = roles;
+  if (names.length === 0) return `${path} (no role takes its claims now)`;
+  const isMore = more || names.length > NAMED_ROLES;
+  const shown = names.slice(0, NAMED_ROLES).join(", ");
+  return `${path} (${names.length === 1 ? "role" : "roles"} ${shown}${isMore ? " and others" : ""})`;
+}
+
+function judgedJwt({ issuer, subject, audiences, expiresAt }: TrustedJwt, trusting: readonly TrustingMount[]) {
+  const mounts = trusting.map(({ mount }) => mount);
   const by = issuer === "" ? "that names no issuer" : `of the issuer ${issuer.slice(0, SHOWN_CLAIM)}`;
   const claims = [
     ...(subject === "" ? [] : [`subject (sub) ${quoted(subject)}`]),
     ...(audiences.length === 0 ? [] : [`audience (aud) ${audiences.slice(0, SHOWN_AUDIENCES).map(quoted).join(", ")}`]),
   ];
   const of = [by, ...claims].join(", ");
-  const end =
-    expiresAt === null ? "it does not say until when" : `until ${formatRfc3339(expiresAt).replace(/\.\d+/, "")}`;
-  if (isOver) {
-    const message = `A JWT ${of} whose time is over: ${end}, as it says itself. No role of the mounts that trust it (${paths}) takes one so late.`;
-    return { state: "ended", message } as const;
+  const time = expiresAt === null ? "" : formatRfc3339(expiresAt).replace(/\.\d+/, "");
+  if (trusting.every(({ jwt }) => isPast(jwt.acceptedUntil))) {
+    const message = `A JWT ${of} that is expired since ${time}, as it says itself. No role of the mounts that trust it (${pathsOf(mounts)}) takes one so late.`;
+    return { state: "ended", mounts, message } as const;
   }
-  const late = isLongPast(expiresAt) ? ", and a role with a long clock_skew_leeway may still take it" : "";
-  const message = `A JWT ${of}, which these mounts trust: ${paths}; ${end}${late}. It was only read, and its signature not verified: take it as a way to log in, and end it at its issuer.`;
-  return { state: "unjudged", message } as const;
+  const late = isPast(expiresAt) ? ", and a role may take it for longer by its clock_skew_leeway" : "";
+  const end = expiresAt === null ? "it does not say until when" : `until ${time}${late}`;
+  const message = `A JWT ${of}, which these mounts trust: ${firstOf(trusting.map(rolesText))}; ${end}. It was only read, and its signature not verified: take it as a way to log in, and end it at its issuer.`;
+  const roles = Object.fromEntries(
+    trusting.flatMap(({ mount, jwt }) => (jwt.roles === null ? [] : [[`auth/${mount.path}`, jwt.roles.names]])),
+  );
+  return { state: "unjudged", mounts, roles, message } as const;
 }
 
-function documentMessage({ instance, account, region, isSigned }: InstanceDocument, paths: string): string {
-  const of = `of the instance ${instance} of the account ${account} in ${region}`;
-  return isSigned
+const instanceText = ({ instance, account, region }: InstanceDocument): string =>
+  `of the instance ${instance} of the account ${account} in ${region}`;
+
+const unusedDocumentMessage = (document: InstanceDocument): string =>
+  `An identity document ${instanceText(document)}. This installation has no mount that takes one: it is no way to log in here.`;
+
+function documentMessage(document: InstanceDocument, paths: string): string {
+  const of = instanceText(document);
+  return document.isSigned
     ? `A signed identity document ${of}, which logs in at ${paths} where a role takes the instance. It has no end, and was only read, not verified. After its first login it is good with the nonce of that login alone, as long as the access list has the instance.`
     : `An identity document ${of}. Together with its signature, which is another text, it logs in at ${paths} where a role takes the instance.`;
 }

@@ -130,18 +130,22 @@ async function findRegistered({ env, installation }: FindContext, token: Registe
   const caller = await callerOf(env, installation, token);
   if (caller?.kind === "registered") {
     const { accessor, record } = caller;
-    const credential = { accessor, record, owner: {}, expiresAt: caller.token.expiresAt, parent: null };
-    const message = `${articleOf(kind)} ${kind} token that is alive: anyone who has the text can use it.`;
+    const {
+      token: { expiresAt },
+      origin,
+    } = caller;
+    const credential = { accessor, record, owner: {}, expiresAt, ...origin, parent: null };
+    const message = `${articleOf(kind)} ${kind} token${origin?.description ? `, ${JSON.stringify(origin.description)},` : ""} that is alive: anyone who has the text can use it.`;
     return { ...(await standing(env, record.entityId, message)), kind, credential };
   }
   const owner = (await token.owner?.(env)) ?? null;
   const end = (await token.ended?.(env)) ?? undefined;
-  const name = end && end.name !== "" ? `: ${JSON.stringify(end.name)}` : "";
+  const name = end && end.description !== "" ? `: ${JSON.stringify(end.description)}` : "";
   const message = `${articleOf(kind)} ${kind} token that is not valid any more${owner ? name : ", of an owner that was deleted"}.`;
   if (!owner) return { state: "ended", kind, message };
   const { accessor = "", expiresAt = null } = end ?? {};
-  const created = end ? { createdAt: end.createdAt } : {};
-  const credential = { accessor, record: null, owner, expiresAt, ...created, parent: null };
+  const made = end && { createdAt: end.createdAt, description: end.description, madeBy: end.madeBy };
+  const credential = { accessor, record: null, owner, expiresAt, ...made, parent: null };
   return { state: "ended", kind, message, credential, credentialEnd: end };
 }
 

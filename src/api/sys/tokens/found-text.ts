@@ -1,4 +1,4 @@
-import type { EndedCredential } from "../../../auth/credential.ts";
+import type { CredentialOrigin, EndedCredential } from "../../../auth/credential.ts";
 import { formatRfc3339, formatTime, type Ms } from "../../../base/clock.ts";
 import type { EntityProblem } from "../../../identity/entity-copies.ts";
 import type { EndedToken } from "../../../listing/inventory/ended-tokens.ts";
@@ -37,10 +37,12 @@ export interface Found {
   readonly credentialEnd?: EndedCredential | undefined;
   /** Of a JWT or a document of an instance: paths of the mounts that may take it. */
   readonly mounts?: readonly string[] | undefined;
+  /** Of a JWT: the roles that take its claims now, by the path of their mount. */
+  readonly roles?: Readonly<Record<string, readonly string[]>>;
 }
 
 /** A credential that no list has: a batch token, a secret-id, or one of a registered kind. */
-export interface Credential {
+export interface Credential extends Partial<CredentialOrigin> {
   readonly accessor: string;
   /** null: nothing is known but its owner. */
   readonly record: TokenRecord | null;
@@ -56,6 +58,8 @@ export interface Credential {
 const CREDENTIAL_VIEW = view<Credential>({
   accessor: ["string", ({ accessor }) => accessor],
   display_name: ["string", ({ record }) => record?.displayName ?? ""],
+  description: ["string", ({ description = "" }) => description],
+  created_by: ["string", ({ madeBy = "" }) => madeBy],
   policies: [["string"], ({ record }) => record?.policies ?? []],
   metadata: [{ "*": "string" }, ({ record, owner }) => ({ ...record?.meta, ...owner })],
   entity_id: ["string", ({ record }) => record?.entityId ?? ""],
@@ -78,6 +82,7 @@ export const FOUND_VIEW = view<{ readonly found: Found; readonly show: ReturnTyp
   message: ["string", ({ found }) => found.message],
   chosen_id: ["boolean", ({ found }) => found.isChosen ?? false],
   "mounts?": [["string"], ({ found }) => found.mounts],
+  "roles?": [{ "*": ["string"] }, ({ found }) => found.roles],
   "token?": [TOKEN_SHAPE, ({ found, show }) => found.token && show(found.token)],
   "ended?": [
     END_VIEW.shape,

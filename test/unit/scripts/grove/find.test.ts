@@ -282,6 +282,7 @@ describe("grove find", () => {
     known.one = { ...LIVE, kind: "team", credential: CREDENTIAL };
     known.two = { ...LIVE, kind: "team", state: "ended", credential: { ...CREDENTIAL, accessor: "" } };
     known.three = { ...LIVE, kind: "jwt", state: "unjudged", mounts: ["auth/ci/"] };
+    known.four = { ...LIVE, kind: "jwt", state: "unjudged", mounts: ["auth/ci/"], roles: { "auth/ci/": ["a", "b"] } };
     const nextOf = async (text: string) => {
       out = [];
       await findWhole(text);
@@ -298,6 +299,13 @@ describe("grove find", () => {
       "  logins at auth/ci/: npm run -s grove -- audit --mount auth/ci/ --kind login",
       "  end the tokens of a role's logins: npm run -s grove -- contain --mount auth/ci/ --role NAME",
     ]);
+    expect((await nextOf("four")).slice(1)).toEqual([
+      "  end the tokens of a role's logins: npm run -s grove -- contain --mount auth/ci/ --role a",
+      "  end the tokens of a role's logins: npm run -s grove -- contain --mount auth/ci/ --role b",
+    ]);
+    known.one = { ...LIVE, kind: "team", credential: { ...CREDENTIAL, created_by: "user ann" } };
+    await nextOf("one");
+    expect(out).toContain("  made by    user ann");
   });
 
   it("says of a mistyped text whether the token that it resembles is alive, and how that is ended", async () => {
