@@ -225,15 +225,20 @@ function readCompletion(word: string | undefined) {
 function readContain(word: string | undefined, values: Values) {
   const { job = null, accessor: accessors = [] } = values;
   if (word !== undefined && values.search !== undefined) return err("contain takes a text or --search, not both");
+  const retry = values["retry-leases"] ?? false;
+  const { "include-root": includeRoot = false, "include-self": includeSelf = false, yes = false } = values;
+  if (word === "-") {
+    const isAlone = Object.keys(filterOf(values)).length === 0 && accessors.length === 0 && job === null && !retry;
+    return isAlone
+      ? ok({ kind: "contain-text", includeRoot, includeSelf, yes } as const)
+      : err("contain - takes no filter, no --accessor and no --job");
+  }
   const filter = { ...filterOf(values), ...(word !== undefined && { search: word }) };
   const isFiltered = Object.keys(filter).length > 0;
-  const retry = values["retry-leases"] ?? false;
   if (retry && job === null) return err("--retry-leases stands beside --job");
   if (job !== null && (isFiltered || accessors.length > 0)) return err("--job stands alone");
   if (job === null && !isFiltered && accessors.length === 0) return err("contain needs a text, a filter or --accessor");
   if (isFiltered && accessors.length > 0) return err("contain takes a text or filter, or --accessor, not both");
-  const { "include-root": includeRoot = false, yes = false } = values;
-  const includeSelf = values["include-self"] ?? false;
   return ok({ kind: "contain", job, retry, filter, accessors, dryRun: false, includeRoot, includeSelf, yes } as const);
 }
 

@@ -34,7 +34,7 @@ interface CallOptions {
 /** A request to the service, with its token. */
 interface SentRequest {
   readonly method: string;
-  /** With `/v1/`. */
+  /** With `/v1/`, or `/api/v2/`. */
   readonly path: string;
   readonly token: string;
   readonly body: unknown;
@@ -129,7 +129,7 @@ export class GroveClient {
     return readData(await this.call("POST", path, body), shape);
   }
 
-  /** Calls a path below `/v1/`. Waits and tries again when the server asks for that. */
+  /** Calls a path below `/v1/`, or one that begins with a slash. Waits and tries again when the server asks for that. */
   async call(
     method: "GET" | "LIST" | "POST" | "DELETE",
     path: string,
@@ -183,7 +183,8 @@ export class GroveClient {
     // Checked here because a token may also come from an answer or a setting.
     if (!isSendable(this.#token)) return failed("the token has characters that no token has: nothing was sent");
     try {
-      const answer = await this.#options.send({ method, path: `/v1/${path}`, token: this.#token, body });
+      const whole = path.startsWith("/") ? path : `/v1/${path}`;
+      const answer = await this.#options.send({ method, path: whole, token: this.#token, body });
       this.#hasAnswered = true;
       const { status, text, retryAfter, fault = null } = answer;
       return ok({ status, body: parse(text), retryAfter: secondsOf(retryAfter), fault });
@@ -247,5 +248,7 @@ function secondsOf(header: string | null): number | null {
 function messageOf(body: unknown, status: number): string {
   const errors = typeof body === "object" && body !== null && "errors" in body ? body.errors : null;
   const first = Array.isArray(errors) ? errors[0] : undefined;
-  return typeof first === "string" ? first : `status ${status}`;
+  // The interface of teams has documents of JSON:API.
+  const said = typeof first === "object" && first !== null && "detail" in first ? first.detail : first;
+  return typeof said === "string" ? said : `status ${status}`;
 }

@@ -2,9 +2,7 @@
 const UNQUOTED = /[!'()*~]/g;
 
 /** The token is not an argument, which other users of the machine could see: printf is built into every shell. */
-const withHeader = (header: string): string => `printf '${header} %s' "$VAULT_TOKEN" | curl -sS --fail-with-body -H @-`;
-
-const WITH_TOKEN = withHeader("X-Vault-Token:");
+const WITH_TOKEN = `printf 'X-Vault-Token: %s' "$VAULT_TOKEN" | curl -sS --fail-with-body -H @-`;
 
 /**
  * A write as a curl command to be pasted, where grove has no command for it. It uses the environment variables of grove.
@@ -16,14 +14,6 @@ export function writeCommand(path: string, fields: Readonly<Record<string, strin
   const below = path.split("/").map(encoded).join("/");
   const body = Object.keys(fields).length === 0 ? "" : ` -d '${JSON.stringify(fields).replaceAll("'", "\\u0027")}'`;
   return `${WITH_TOKEN} -X POST${body} "$VAULT_ADDR/v1/${below}"`;
-}
-
-/**
- * The command that deletes a token of a team or an organization, by its id. Clients of this API send their token in another
- * header.
- */
-export function deleteTeamTokenCommand(id: string): string {
-  return `${withHeader("Authorization: Bearer")} -X DELETE "$VAULT_ADDR/api/v2/authentication-tokens/${encoded(id)}"`;
 }
 
 /** A read or a list as a curl command. */

@@ -10,6 +10,7 @@ import { showEvents, verifyStore } from "./commands/audit.ts";
 import { archiveAudit } from "./commands/audit-archive.ts";
 import { completionScript } from "./commands/completion.ts";
 import { containTokens } from "./commands/contain.ts";
+import { containText } from "./commands/contain-text.ts";
 import { examine } from "./commands/doctor.ts";
 import { explainAccess } from "./commands/explain.ts";
 import { findTexts } from "./commands/find.ts";
@@ -70,7 +71,14 @@ const INTERRUPTED = 130;
 
 /** What an interrupted command has not done. */
 const UNDONE: Readonly<Partial<Record<GroveCommand["kind"], string>>> = {
-  ...{ revoke: "revoked", contain: "revoked", apply: "written", find: "looked for", audit: "asked" },
+  ...{
+    revoke: "revoked",
+    contain: "revoked",
+    "contain-text": "ended",
+    apply: "written",
+    find: "looked for",
+    audit: "asked",
+  },
 };
 
 function failedHere(error: unknown): Called<never> | "interrupted" {
@@ -119,6 +127,8 @@ function carryOut(
       return explainAccess(session, command);
     case "contain":
       return containTokens(session, command);
+    case "contain-text":
+      return containText(session, command);
     case "find":
       return findTexts(session, command.wholeLines);
     case "leases":

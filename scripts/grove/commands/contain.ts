@@ -29,6 +29,14 @@ export async function containTokens(
     const sent = wanted.retry ? await retryLeases(session, wanted.job) : ok(null);
     return sent.ok ? proveEnd(session, wanted.job) : sent;
   }
+  return endTokens(session, wanted);
+}
+
+/** Revokes the selected tokens, and proves it; see `containTokens`. */
+export async function endTokens(
+  session: Session,
+  wanted: Extract<GroveCommand, { kind: "contain" }>,
+): Promise<Called<number>> {
   const done = await revokeSelected(session, wanted);
   if (!done.ok) return done;
   const { job } = done.value;

@@ -26,12 +26,7 @@ export const wordOf = (state: Judged["state"]): string => (state === "unjudged" 
  * @param context null without an answer about the text.
  */
 export function linesOf(terminal: Terminal, judged: Judged, where: string, context: FoundContext | null): string[] {
-  const word = wordOf(judged.state);
-  const [first = "", ...more] = prose(terminal, `${word}${where}: ${harmless(judged.message)}`);
-  const head = [
-    styled(terminal, STYLES[judged.state], first.slice(0, word.length)) + first.slice(word.length),
-    ...more,
-  ];
+  const head = headLines(terminal, judged, where);
   if (!("chosen_id" in judged) || context === null) return head;
   return [
     ...head,
@@ -39,6 +34,13 @@ export function linesOf(terminal: Terminal, judged: Judged, where: string, conte
     ...unrevokedLines(judged),
     ...nextSteps(judged, context),
   ];
+}
+
+/** What the text is. @param where as in `linesOf`. */
+export function headLines(terminal: Terminal, { state, message }: Judged, where = ""): string[] {
+  const word = wordOf(state);
+  const [first = "", ...more] = prose(terminal, `${word}${where}: ${harmless(message)}`);
+  return [styled(terminal, STYLES[state], first.slice(0, word.length)) + first.slice(word.length), ...more];
 }
 
 /** Leases whose secrets outlive their token, and how they are sent again. */
@@ -51,7 +53,7 @@ function unrevokedLines({ unrevoked_leases: leases }: FoundText): string[] {
   ];
 }
 
-function factLines(terminal: Terminal, found: FoundText, lineage: Lineage | null): string[] {
+export function factLines(terminal: Terminal, found: FoundText, lineage: Lineage | null = null): string[] {
   const { state, token, ended, credential, chosen_id: isChosen } = found;
   const about = token ?? credential;
   const facts: readonly (readonly [name: string, value: string | null | undefined])[] = [

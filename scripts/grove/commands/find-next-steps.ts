@@ -1,6 +1,6 @@
 import { asCalled, helpAsCalled } from "../../local/command-line.ts";
 import type { FoundText } from "../answer-schemas.ts";
-import { deleteTeamTokenCommand, writeCommand } from "../curl.ts";
+import { writeCommand } from "../curl.ts";
 import { harmless } from "../terminal.ts";
 import { type FoundContext, isAlive, mayBeAlive } from "./find-judgements.ts";
 
@@ -83,18 +83,17 @@ const TEAM_BEGINNING = 8;
 function teamLines({ accessor, metadata: of }: NonNullable<FoundText["credential"]>): string[] {
   return [
     `  who made it, and what it did: ${asCalled(`audit ${accessor}`)}`,
-    `  delete it: ${deleteTeamTokenCommand(accessor)}`,
+    `  delete it: ${asCalled("contain -")} (which reads the text as this command does)`,
     `  (${helpAsCalled("docs/runbook.md")}, A token has leaked${of.team ? "; a new one is made on the page of its team" : ""})`,
   ];
 }
 
 /** A secret-id is listed by its role. Tokens of its logins outlive it unless the role says otherwise. */
-function secretIdLines({ accessor, path }: NonNullable<FoundText["credential"]>): string[] {
-  const destroy = writeCommand(`${path}/secret-id-accessor/destroy`, { secret_id_accessor: accessor });
+function secretIdLines({ accessor }: NonNullable<FoundText["credential"]>): string[] {
   return [
     `  who made it, and its logins: ${asCalled(`audit ${accessor}`)}`,
-    `  destroy it: ${destroy}`,
-    `  (${helpAsCalled("docs/runbook.md")}, A secret-id has leaked: also the tokens that it gave)`,
+    `  destroy it, and end the tokens that it gave: ${asCalled("contain -")} (which reads the text as this command does)`,
+    `  (${helpAsCalled("docs/runbook.md")}, A secret-id has leaked)`,
   ];
 }
 

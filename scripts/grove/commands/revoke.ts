@@ -58,7 +58,8 @@ export async function revokeSelected(
   // With --json the numbers are not shown, so there is nothing to confirm.
   if (json && !yes)
     return failed("nothing was revoked: with --json nothing is asked; --yes revokes, revoke --dry-run counts");
-  if (!yes && !(await isConfirmed(terminal, total))) return failed("nothing was revoked");
+  const question = `Type ${total} to end them: `;
+  if (!yes && !(await isConfirmed(terminal, question, String(total)))) return failed("nothing was revoked");
   const body = { ...asked, dry_run: false, expected_count: matched, expected_total: total };
   const started = await client.post("sys/tokens/revoke", STARTED, body);
   if (!started.ok) return started;
@@ -162,12 +163,13 @@ function groupsText(groups: Preview["by"]["mount"], total: number, names: Readon
   return [...parts, ...(rest > 0 ? [`others ${rest}`] : [])].join(", ");
 }
 
-async function isConfirmed(terminal: Terminal, total: number): Promise<boolean> {
+/** Asks a question. Returns true for the answer that confirms it. */
+export async function isConfirmed(terminal: Terminal, question: string, answer: string): Promise<boolean> {
   if (!terminal.interactive) {
-    terminal.say("there is no terminal to ask on; --yes ends them without a question");
+    terminal.say("there is no terminal to ask on; --yes asks no question");
     return false;
   }
-  return (await terminal.ask(`Type ${total} to end them: `)).trim() === String(total);
+  return (await terminal.ask(question)).trim() === answer;
 }
 
 function showEnd(terminal: Terminal, job: Job, json: boolean, isQuiet: boolean): number {

@@ -84,6 +84,7 @@ describe("the command line of grove", () => {
     ["why -", { kind: "why", request: null, log: null, json: false }],
     ["why abc --log -", { kind: "why", request: "abc", log: "-", json: false }],
     ["completion zsh", { kind: "completion", shell: "zsh", json: false }],
+    ["contain - --yes", { kind: "contain-text", includeRoot: false, includeSelf: false, yes: true, json: false }],
     ["contain --job 7", { ...CONTAIN, job: "7", filter: {} }],
     ["contain --job 7 --retry-leases", { ...CONTAIN, job: "7", retry: true, filter: {} }],
     [
@@ -169,6 +170,9 @@ describe("the command line of grove", () => {
     [["contain", "a", "--search", "b"], "contain takes a text or --search, not both"],
     [["contain", "a", "--accessor", "b"], "contain takes a text or filter, or --accessor, not both"],
     [["contain", "a", "--job", "b"], "--job stands alone"],
+    [["contain", "-", "--role", "ci"], "contain - takes no filter, no --accessor and no --job"],
+    [["contain", "-", "--accessor", "a"], "contain - takes no filter, no --accessor and no --job"],
+    [["contain", "-", "--job", "b"], "contain - takes no filter, no --accessor and no --job"],
     [["why"], "why needs the id of a request, or - for the last one that was refused"],
     [["completion", "ksh"], "completion takes one of bash, zsh, fish; did you mean zsh?"],
     [["audit", "a", "b"], 'unexpected word "b"'],

@@ -39,7 +39,7 @@ describe("the help of grove", () => {
   });
 
   it("names the words that a command takes", () => {
-    expect(help(["contain", "--help"])).toMatch(/^Usage: npm run -s grove -- contain \[TEXT\] \[options\]\n/);
+    expect(help(["contain", "--help"])).toMatch(/^Usage: npm run -s grove -- contain \[TEXT\|-\] \[options\]\n/);
     expect(help(["why", "--help"])).toContain("grove -- why REQUEST_ID|- [options]");
   });
 

@@ -1,0 +1,167 @@
+import * as z from "zod";
+import { ok } from "../../../src/base/result.ts";
+import { asCalled } from "../../local/command-line.ts";
+import { ENDED_CHECK, type FoundText } from "../answer-schemas.ts";
+import type { GroveCommand } from "../arguments.ts";
+import { type Called, failed } from "../client.ts";
+import { harmless, type Session, styled } from "../terminal.ts";
+import { readEvents } from "./audit-pages.ts";
+import { endTokens } from "./contain.ts";
+import { contextOf, isAlive, type Judged, judge } from "./find-judgements.ts";
+import { factLines, headLines, linesOf } from "./find-lines.ts";
+import { type TextToFind, textsToFind } from "./find-texts.ts";
+import { isConfirmed } from "./revoke.ts";
+import { number } from "./token-lines.ts";
+
+type Wanted = Extract<GroveCommand, { kind: "contain-text" }>;
+type Credential = NonNullable<FoundText["credential"]>;
+
+/** A credential that has no tree, and its text. */
+interface Leaked {
+  readonly text: TextToFind;
+  readonly credential: Credential;
+}
+
+/**
+ * Reads a text as `find` does, and ends what it is: a service token with all below it, a secret-id with the tokens of its
+ * logins, or the token of a team or an organization. Of any other text it says what to do. The text is sent only in the
+ * body of the question what it is: all else names it by its accessor.
+ */
+export async function containText(session: Session, wanted: Wanted): Promise<Called<number>> {
+  const { client, terminal, json } = session;
+  const [text, second] = textsToFind(await terminal.secret("Token or secret-id (it is not shown): "));
+  if (!text) return failed("there is no text: give it on standard input");
+  if (second) return failed(`this is more than one text: give one; ${asCalled("find")} says what each is`);
+  const judged = await judge(client, text);
+  if (!judged.ok) return judged;
+  const found = judged.value;
+  if (!("chosen_id" in found) || !isAlive(found) || found.kind === "lease") return leftAlone(session, found);
+  const { kind, token, credential } = found;
+  const isOfTeam = credential?.accessor.startsWith("at-") ?? false;
+  if (!token && kind !== "secret-id" && !isOfTeam) return leftAlone(session, found);
+  if (json && !wanted.yes) return failed("nothing was ended: with --json nothing is asked; --yes ends it");
+  if (!json) for (const line of [...headLines(terminal, found), ...factLines(terminal, found)]) terminal.out(line);
+  if (token) return endTokens(session, { ...SELECTED, ...wanted, kind: "contain", accessors: [token.accessor] });
+  if (!credential) return leftAlone(session, found);
+  return isOfTeam
+    ? deleteTeamToken(session, wanted, { text, credential })
+    : containSecretId(session, wanted, { text, credential });
+}
+
+/** What a selection by accessors leaves open. */
+const SELECTED = { filter: {}, job: null, retry: false, dryRun: false } as const;
+
+/** Shows what is known of a text that this command can't end. */
+async function leftAlone({ client, terminal, json }: Session, found: Judged): Promise<Called<number>> {
+  if (json) terminal.out(JSON.stringify(found));
+  else {
+    const context = "chosen_id" in found ? await contextOf(client, found) : null;
+    for (const line of linesOf(terminal, found, "", context)) terminal.out(line);
+  }
+  return failed("nothing was ended");
+}
+
+/** Deletes the token of a team or an organization, whose id its accessor is. */
+async function deleteTeamToken(session: Session, { yes }: Wanted, leaked: Leaked): Promise<Called<number>> {
+  if (!yes && !(await isConfirmed(session.terminal, "Type delete to delete it: ", "delete")))
+    return failed("nothing was ended");
+  const id = encodeURIComponent(leaked.credential.accessor);
+  const deleted = await session.client.call("DELETE", `/api/v2/authentication-tokens/${id}`);
+  // A token that the caller may not delete is a 404 as well. The proof fails for it.
+  if (!deleted.ok && deleted.error.status !== 404) return deleted;
+  return proveRefused(session, leaked, "deleted");
+}
+
+/** Destroys a secret-id, so that no login makes a further token, and ends the tokens of its logins. */
+async function containSecretId(session: Session, wanted: Wanted, leaked: Leaked): Promise<Called<number>> {
+  const { client, terminal, json } = session;
+  const { accessor, path } = leaked.credential;
+  if (!json) for (const line of await tokensLines(session, leaked.credential)) terminal.out(line);
+  if (!wanted.yes && !(await isConfirmed(terminal, "Type destroy to destroy it: ", "destroy")))
+    return failed("nothing was ended");
+  const destroy = `${path}/secret-id-accessor/destroy`;
+  const destroyed = await client.call("POST", inAddress(destroy), { secret_id_accessor: accessor });
+  if (!destroyed.ok && destroyed.error.status === 403) return failed(`VAULT_TOKEN needs update on ${destroy}`);
+  if (!destroyed.ok && destroyed.error.status !== 404) return destroyed;
+  const refused = await proveRefused(session, leaked, "destroyed");
+  if (!refused.ok) return refused;
+  // Read again: a login may have made a token before the destruction.
+  const made = await tokensOfLogins(session, accessor);
+  if (!made.ok) return failed(`which tokens its logins made is not known (${made.error.message}); ${byRole(path)}`);
+  const { accessors, unnamed } = made.value;
+  const alive = await aliveOf(session, accessors);
+  if (!alive.ok) return alive;
+  if (alive.value.length > 0) {
+    const ended = await endTokens(session, { ...SELECTED, ...wanted, kind: "contain", accessors: alive.value });
+    if (!ended.ok || ended.value !== 0) return ended;
+  }
+  return unnamed === 0 ? ok(0) : failed(`${number(unnamed, "token")} of its logins may be alive; ${byRole(path)}`);
+}
+
+/** Asks again about a text that was ended. A login with it, or a request, must be refused. */
+async function proveRefused({ client, terminal, json }: Session, { text }: Leaked, done: string) {
+  const after = await judge(client, text);
+  if (!after.ok) return after;
+  const { state, message } = after.value;
+  if (isAlive(after.value) || state === "unjudged") return failed(`it is not proved to be ${done}: ${message}`);
+  if (json) terminal.out(JSON.stringify({ done, after: after.value }));
+  else terminal.out(styled(terminal, "green", `${done}: asked again, it is ${state}`));
+  return ok(0);
+}
+
+const ROLE = z.object({ token_ends_with_secret_id: z.boolean() });
+
+async function tokensLines(session: Session, { accessor, path }: Credential): Promise<string[]> {
+  const made = await tokensOfLogins(session, accessor);
+  if (!made.ok) return [`  its tokens not known: ${made.error.message}`];
+  const role = await session.client.get(inAddress(path), ROLE);
+  const { accessors, unnamed } = made.value;
+  const count = number(accessors.length + unnamed, "token");
+  const what = `  its logins made ${count}`;
+  if (!role.ok) return [what];
+  const isEnding = role.value.token_ends_with_secret_id;
+  return [`${what}, which ${isEnding ? "end with it, with all below them" : "do not end with it"}`];
+}
+
+/** Service tokens that logins with a secret-id made. */
+interface TokensOfLogins {
+  readonly accessors: readonly string[];
+  /** Number of others: batch tokens, which have no accessor, and those beyond the most that a request names. */
+  readonly unnamed: number;
+}
+
+/** As `MAX_NAMED_TOKENS` of the server. */
+const MAX_ACCESSORS = 900;
+
+/** Reads the logins with a secret-id in the audit store. */
+async function tokensOfLogins({ client, terminal }: Session, accessor: string): Promise<Called<TokensOfLogins>> {
+  const logins = await readEvents(client, terminal, { accessor, kind: "login" }, Number.POSITIVE_INFINITY);
+  if (!logins.ok) return logins;
+  const made = logins.value.events.flatMap(({ response }) => response?.auth?.accessor ?? []);
+  const accessors = [...new Set(made.filter((one) => one !== ""))];
+  const batch = made.filter((one) => one === "").length;
+  return ok({
+    accessors: accessors.slice(0, MAX_ACCESSORS),
+    unnamed: batch + Math.max(0, accessors.length - MAX_ACCESSORS),
+  });
+}
+
+/** Asks the trees which tokens are alive, or do not answer. */
+async function aliveOf({ client, terminal, json }: Session, accessors: readonly string[]): Promise<Called<string[]>> {
+  if (accessors.length === 0) return ok([]);
+  const checked = await client.post("sys/tokens/verify-ended", ENDED_CHECK, { accessors });
+  if (!checked.ok) return checked;
+  const { ended, alive, unanswered } = checked.value;
+  const count = `${ended} of ${number(accessors.length, "token")} of its logins refused`;
+  if (!json) terminal.out(styled(terminal, alive.length === 0 ? "green" : "yellow", `${count}: the trees were asked`));
+  return ok([...alive, ...unanswered]);
+}
+
+/** A path in an address: a mount may have any characters. */
+const inAddress = (path: string): string => path.split("/").map(encodeURIComponent).join("/");
+
+/** How the tokens of a role are ended that nothing names. */
+function byRole(path: string): string {
+  const [mount = "", role = ""] = harmless(path).split("/role/");
+  return `${asCalled(`contain --mount ${mount}/ --role ${role}`)} ends those of all its secret-ids`;
+}

@@ -1,0 +1,250 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { parseGroveArguments } from "../../../../scripts/grove/arguments.ts";
+import { GroveClient } from "../../../../scripts/grove/client.ts";
+import { containText } from "../../../../scripts/grove/commands/contain-text.ts";
+
+type Reply = { readonly status?: number; readonly body: unknown };
+
+/** What the server answers, by method and path; a list is used up one by one, up to its last. */
+let replies: Record<string, Reply | Reply[]>;
+let asked: { readonly request: string; readonly body: unknown }[];
+let out: string[];
+let said: string[];
+
+beforeEach(() => {
+  [replies, asked, out, said] = [{}, [], [], []];
+});
+
+const data = (value: unknown): Reply => ({ body: { data: value } });
+const SECRET_ID = "3ec50187-719e-463c-9e51-ded1453cb163";
+const PATH = "auth/app?le/role/deploy";
+const ADDRESS = "auth/app%3Fle/role/deploy";
+const CREDENTIAL = {
+  ...{ display_name: "", policies: [], metadata: {}, entity_id: "", created: null, expires: null, parent: null },
+};
+const LIVE = { state: "live", message: "It is alive.", chosen_id: false };
+const UNKNOWN = data({ state: "unknown", kind: "", message: "Nothing is known.", chosen_id: false });
+const LEASES = { waiting: 0, failing: 0, more: false, failures: [] };
+const ended = (count: number, alive: readonly string[] = []) =>
+  data({ checked: count + alive.length, ended: count, unknown: 0, alive, unrevoked_leases: LEASES, next: "" });
+const login = (accessor: string) => ({
+  ...{ kind: "login", type: "response", time: "2026-11-22T01:00:00Z" },
+  response: { auth: { accessor, display_name: "approle" } },
+});
+const logins = (...accessors: string[]) => data({ events: accessors.map(login), next: "" });
+
+/** @param answers what is typed at the questions; none: there is no terminal. */
+async function contain(text: string, options = "", answers: string[] = []): Promise<number> {
+  const command = parseGroveArguments(`contain - ${options}`.trim().split(" "));
+  if (!command.ok || command.value.kind !== "contain-text") throw new Error("the command line is not taken");
+  const client = new GroveClient("http://127.0.0.1:1", "s.own", {
+    send: async ({ method, path, body }) => {
+      asked.push({ request: `${method} ${path}`, body });
+      const found = replies[`${method} ${path.split("?")[0]}`];
+      const reply = Array.isArray(found) ? (found.length > 1 ? found.shift() : found[0]) : found;
+      const { status = 200, body: answer } = reply ?? { status: 404, body: { errors: [] } };
+      return { status, retryAfter: null, text: JSON.stringify(answer) };
+    },
+  });
+  const terminal = {
+    ...{ colours: false, interactive: answers.length > 0, columns: null, progress: () => {}, piped: true },
+    ...{ ask: async () => answers.shift() ?? "", secret: async () => text, lines: async function* () {} },
+    ...{ out: (line: string) => void out.push(line), say: (line: string) => void said.push(line) },
+  };
+  const done = await containText({ client, terminal, json: command.value.json }, command.value);
+  if (done.ok) return done.value;
+  said.push(done.error.message);
+  return 1;
+}
+
+const requests = (): string[] => asked.map(({ request }) => request);
+
+/** The revocation of tokens, which ends all that it is asked for. */
+function tokensCanBeRevoked(): void {
+  const groups = { mount: [], type: [], role: [], owner: [] };
+  const preview = { count: 2, total: 3, leases: { count: 0, more: false }, by: groups, skipped: { root: 0, self: 0 } };
+  const times = { started: "2026-11-22T05:06:00Z", finished: "2026-11-22T05:06:07Z" };
+  replies["POST /v1/sys/tokens/revoke"] = [data({ ...preview, sample: [] }), data({ job: "j1" })];
+  replies["GET /v1/sys/tokens/jobs/j1"] = data({
+    ...{ id: "j1", state: "done", counted: 2, matched: 2, total: 3, preview, finished: times.finished },
+  });
+  replies["GET /v1/sys/tokens/jobs/j1/receipt"] = data({
+    ...{ job: "j1", state: "done", request_id: "r1", asked_by: null, ...times },
+    numbers: { matched: 2, total: 3, leases: { count: 0, more: false } },
+  });
+}
+
+describe("grove contain - of a secret-id", () => {
+  beforeEach(() => {
+    const credential = { ...CREDENTIAL, accessor: "a-1", path: PATH };
+    replies["POST /v1/sys/tokens/find"] = [data({ ...LIVE, kind: "secret-id", credential }), UNKNOWN];
+    replies[`POST /v1/${ADDRESS}/secret-id-accessor/destroy`] = { body: null };
+    replies["GET /v1/sys/audit/events"] = logins();
+    replies[`GET /v1/${ADDRESS}`] = data({ token_ends_with_secret_id: true });
+  });
+
+  it("shows it and its tokens, asks, destroys it by its accessor, and proves what ended with it", async () => {
+    replies["GET /v1/sys/audit/events"] = logins("t1", "t2", "t2");
+    replies["POST /v1/sys/tokens/verify-ended"] = ended(2);
+    expect(await contain(`SECRET_ID=${SECRET_ID}`, "", ["destroy"])).toBe(0);
+    expect(out).toEqual([
+      "live: It is alive.",
+      "  accessor   a-1",
+      `  path       ${PATH}`,
+      "  ends       never",
+      "  its logins made 2 tokens, which end with it, with all below them",
+      "destroyed: asked again, it is unknown",
+      "2 of 2 tokens of its logins refused: the trees were asked",
+    ]);
+    const destroyed = asked.find(({ request }) => request.endsWith("/destroy"));
+    expect(destroyed?.body).toEqual({ secret_id_accessor: "a-1" });
+    expect(asked.at(-1)?.body).toEqual({ accessors: ["t1", "t2"] });
+    const withText = asked.filter((one) => JSON.stringify(one).includes(SECRET_ID));
+    expect(new Set(withText.map(({ request }) => request))).toEqual(new Set(["POST /v1/sys/tokens/find"]));
+  });
+
+  it("ends the tokens that outlive it, also those that were made meanwhile, after a second question", async () => {
+    replies[`GET /v1/${ADDRESS}`] = data({ token_ends_with_secret_id: false });
+    replies["GET /v1/sys/audit/events"] = [logins("t1"), logins("t1", "t2", "t3")];
+    replies["POST /v1/sys/tokens/verify-ended"] = [ended(1, ["t1", "t2"]), ended(3)];
+    tokensCanBeRevoked();
+    expect(await contain(SECRET_ID, "", ["destroy", "3"])).toBe(0);
+    expect(out).toContain("  its logins made 1 token, which do not end with it");
+    expect(out).toContain("1 of 3 tokens of its logins refused: the trees were asked");
+    expect(out).toContain("refused   3 of 3 tokens: the trees that have them were asked");
+    const revoked = asked.filter(({ request }) => request === "POST /v1/sys/tokens/revoke");
+    expect(revoked[1]?.body).toMatchObject({ accessors: ["t1", "t2"], dry_run: false, expected_total: 3 });
+    [asked, said] = [[], []];
+    replies["POST /v1/sys/tokens/find"] = [
+      data({ ...LIVE, kind: "secret-id", credential: { ...CREDENTIAL, accessor: "a-1", path: PATH } }),
+      UNKNOWN,
+    ];
+    replies["POST /v1/sys/tokens/verify-ended"] = ended(1, ["t1", "t2"]);
+    tokensCanBeRevoked();
+    expect(await contain(SECRET_ID, "", ["destroy", "no"])).toBe(1);
+    expect(said).toEqual(["nothing was revoked"]);
+  });
+
+  it("destroys nothing without the word, and without a terminal only with --yes", async () => {
+    expect(await contain(SECRET_ID, "", ["yes"])).toBe(1);
+    expect(await contain(SECRET_ID)).toBe(1);
+    expect(await contain(SECRET_ID, "--json")).toBe(1);
+    expect(requests().filter((one) => one.includes("destroy"))).toEqual([]);
+  });
+
+  it("ends with 1 when it can still be used, and when it could not be asked about", async () => {
+    const live = data({ ...LIVE, kind: "secret-id", credential: { ...CREDENTIAL, accessor: "a-1", path: PATH } });
+    replies["POST /v1/sys/tokens/find"] = live;
+    expect(await contain(SECRET_ID, "--yes")).toBe(1);
+    expect(said).toEqual(["it is not proved to be destroyed: It is alive."]);
+    const unjudged = data({ state: "unjudged", kind: "", message: "Ask again.", chosen_id: false });
+    replies["POST /v1/sys/tokens/find"] = [live, unjudged];
+    expect(await contain(SECRET_ID, "--yes")).toBe(1);
+    expect(said.at(-1)).toBe("it is not proved to be destroyed: Ask again.");
+  });
+
+  it("ends with 1, and says how, where its tokens are not known or have no accessor", async () => {
+    replies["GET /v1/sys/audit/events"] = [logins(), { status: 403, body: { errors: ["permission denied"] } }];
+    expect(await contain(SECRET_ID, "--yes")).toBe(1);
+    const how = "npm run -s grove -- contain --mount auth/app?le/ --role deploy ends those of all its secret-ids";
+    expect(said).toEqual([`which tokens its logins made is not known (permission denied); ${how}`]);
+    replies["POST /v1/sys/tokens/find"] = [
+      data({ ...LIVE, kind: "secret-id", credential: { ...CREDENTIAL, accessor: "a-1", path: PATH } }),
+      UNKNOWN,
+    ];
+    replies["GET /v1/sys/audit/events"] = logins("", "t1");
+    replies["POST /v1/sys/tokens/verify-ended"] = ended(1);
+    expect(await contain(SECRET_ID, "--yes")).toBe(1);
+    expect(said.at(-1)).toBe(`1 token of its logins may be alive; ${how}`);
+  });
+
+  it("names the right that is missing", async () => {
+    replies[`POST /v1/${ADDRESS}/secret-id-accessor/destroy`] = {
+      status: 403,
+      body: { errors: ["permission denied"] },
+    };
+    expect(await contain(SECRET_ID, "--yes")).toBe(1);
+    expect(said).toEqual([`VAULT_TOKEN needs update on ${PATH}/secret-id-accessor/destroy`]);
+  });
+});
+
+describe("grove contain - of the token of a team", () => {
+  const TEXT = "AbCdEfGhIjKlMn.atlasv1.AbCdEfGhIjKlMnOpQrStUvWxYz0123456789AbCdEfGhIjKlMnOpQrStUvWxYz01234567";
+  const live = data({
+    ...LIVE,
+    kind: "team",
+    credential: { ...CREDENTIAL, accessor: "at-1", created_by: "ann", path: "" },
+  });
+  const path = "DELETE /api/v2/authentication-tokens/at-1";
+
+  it("deletes it by its id, and proves that it is refused", async () => {
+    replies["POST /v1/sys/tokens/find"] = [live, data({ ...LIVE, state: "ended", kind: "team" })];
+    replies[path] = { status: 204, body: null };
+    expect(await contain(`TFE_TOKEN=${TEXT}`, "", ["delete"])).toBe(0);
+    expect(out).toContain("  made by    ann");
+    expect(out.at(-1)).toBe("deleted: asked again, it is ended");
+    expect(requests()).toEqual(["POST /v1/sys/tokens/find", path, "POST /v1/sys/tokens/find"]);
+  });
+
+  it("deletes nothing without the word, and ends with 1 where the caller may not", async () => {
+    replies["POST /v1/sys/tokens/find"] = live;
+    expect(await contain(TEXT, "", ["no"])).toBe(1);
+    expect(requests()).not.toContain(path);
+    expect(await contain(TEXT, "--yes")).toBe(1);
+    replies[path] = { status: 403, body: { errors: [{ status: "403", title: "forbidden", detail: "not for you" }] } };
+    expect(await contain(TEXT, "--yes")).toBe(1);
+    expect(said).toEqual(["nothing was ended", "it is not proved to be deleted: It is alive.", "not for you"]);
+  });
+});
+
+describe("grove contain -", () => {
+  it("ends a service token with all below it, by its accessor, and proves it", async () => {
+    const text = `s.${"A".repeat(84)}`;
+    const token = {
+      ...{
+        accessor: "t1",
+        display_name: "ci",
+        path: "auth/token/create",
+        role: "",
+        mount: "auth/token/",
+        uses_left: 0,
+      },
+      ...{ policies: ["ci"], created: "2026-11-22T01:02:03Z", expires: null, children: 3, last_used: null },
+    };
+    replies["POST /v1/sys/tokens/find"] = data({ ...LIVE, kind: "service", token });
+    replies["POST /v1/sys/tokens/verify-ended"] = ended(3);
+    tokensCanBeRevoked();
+    expect(await contain(`export VAULT_TOKEN=${text}`, "--include-root", ["3"])).toBe(0);
+    expect(asked[1]?.body).toMatchObject({ accessors: ["t1"], include_root: true, include_self: false, dry_run: true });
+    expect(asked.slice(1).filter((one) => JSON.stringify(one).includes(text))).toEqual([]);
+    expect(out).toContain("refused   3 of 3 tokens: the trees that have them were asked");
+  });
+
+  it.each([
+    [
+      "a batch token",
+      { ...LIVE, kind: "batch", credential: { ...CREDENTIAL, accessor: "", path: "auth/token/create" } },
+    ],
+    ["a token that has ended", { ...LIVE, state: "ended", kind: "service" }],
+    ["a JWT", { ...LIVE, state: "unjudged", kind: "jwt", mounts: ["auth/ci/"] }],
+    ["a lease", { ...LIVE, kind: "lease" }],
+    ["a setup token", { ...LIVE, kind: "setup", credential: { ...CREDENTIAL, accessor: SECRET_ID, path: "sys/init" } }],
+    ["an unknown text", { ...LIVE, state: "unknown", kind: "" }],
+  ])("only says of %s what it is", async (_, found) => {
+    replies["POST /v1/sys/tokens/find"] = data(found);
+    expect(await contain("one", "--yes")).toBe(1);
+    expect(out[0]).toMatch(/It is alive\.$/);
+    expect(said).toEqual(["nothing was ended"]);
+    expect(requests().filter((one) => !one.startsWith("GET") && one !== "POST /v1/sys/tokens/find")).toEqual([]);
+  });
+
+  it("takes one text", async () => {
+    expect(await contain(" \n")).toBe(1);
+    expect(await contain(`s.${"A".repeat(84)}\ns.${"B".repeat(84)}`, "--yes")).toBe(1);
+    expect(said).toEqual([
+      "there is no text: give it on standard input",
+      "this is more than one text: give one; npm run -s grove -- find says what each is",
+    ]);
+    expect(asked).toEqual([]);
+  });
+});
