@@ -66,7 +66,9 @@ async function serveLogin(c: AppContext, installation: Installation, found: Foun
   const opened = route.open(context, request.data);
   if (!opened.ok) return answerRefusal(c, opened.error, endpoint);
   const result = await opened.value.handle();
-  return complete(c, { result, warnings: fieldWarnings(opened.value.sent, params), endpoint }, request.path);
+  const answer = { result, warnings: fieldWarnings(opened.value.sent, params), endpoint };
+  // Anybody can take a step of a login that gives no token, and a wrapped answer is stored for as long as is asked.
+  return result.ok && result.value.kind === "auth" ? complete(c, answer, request.path) : respond(c, answer);
 }
 
 /**

@@ -4,7 +4,7 @@ import { type AuditEntry, MAX_MENTIONS, MAX_RECORD_LENGTH, type MentionKind, men
 
 /**
  * What becomes of an answered request in the store: a `record`, a `refusal` of a client without a token that can be
- * used, a `use` that is counted, or `nothing`.
+ * used, a `use` that is counted, or `nothing`. What anybody can do without a token is bounded as a `refusal` is.
  */
 type Fate = "record" | "refusal" | "use" | "nothing";
 
@@ -29,6 +29,12 @@ const READING_WRITES: ReadonlySet<string> = new Set([
 ]);
 const READING_PATHS = /^sys\/audit-hash\/|^auth\/.+\/secret-id(?:-accessor)?\/lookup$/;
 
+/**
+ * What succeeds without a caller and changes the installation. Anything else is of anybody, such as a step of a login
+ * that gives no token, or the OpenAPI document by a POST.
+ */
+const OF_OPERATORS = /^sys\/(?:init|restore|generate-root(?:-token)?)(?:\/|$)/;
+
 /** Failures that say that there is nothing to read, and refuse nothing. */
 const ABSENT: ReadonlySet<Failure["code"]> = new Set(["not_found", "no_route", "unsupported_path"]);
 /** Failures while there are no keys with which a record could be sealed. */
@@ -45,7 +51,8 @@ export function onlyReads(path: string): boolean {
 export function fateOf({ acts, path, hasCaller, failure }: AnsweredRequest): Fate {
   if (failure !== null && UNSEALABLE.has(failure)) return "nothing";
   const changes = acts && !onlyReads(path);
-  if (failure === null) return changes ? "record" : hasCaller ? "use" : "nothing";
+  if (failure === null && changes) return hasCaller || OF_OPERATORS.test(path) ? "record" : "refusal";
+  if (failure === null) return hasCaller ? "use" : "nothing";
   // A token that is alive and can't be used proves nothing more than one that has ended.
   if (!hasCaller || failure === "unauthenticated") return "refusal";
   return !changes && ABSENT.has(failure) ? "use" : "record";
@@ -56,7 +63,7 @@ export function holdsAnswer(fate: Fate, { acts, failure }: Pick<AnsweredRequest,
   return fate === "record" && acts && !isRefused(fate, failure);
 }
 
-/** True for a refused request, which has changed nothing. The number of their records is bounded. */
+/** True for a refused request, which has changed nothing, and for what anybody can do. The number of records is bounded. */
 export function isRefused(fate: Fate, failure: AnsweredRequest["failure"]): boolean {
   return fate === "refusal" || (fate === "record" && failure !== null && !FAULTS.has(failure));
 }

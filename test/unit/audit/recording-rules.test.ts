@@ -13,6 +13,7 @@ import {
 import type { AuditAuth, AuditLine } from "../../../src/wire/audit.ts";
 
 const READ: AnsweredRequest = { acts: false, path: "auth/token/lookup-self", hasCaller: true, failure: null };
+const OPENAPI = "sys/internal/specs/openapi";
 const CHANGE: AnsweredRequest = { ...READ, acts: true, path: "auth/token/create" };
 
 describe("an answered request", () => {
@@ -25,11 +26,21 @@ describe("an answered request", () => {
     ["a read without a valid token", { ...READ, hasCaller: false, failure: "unauthenticated" }, "refusal", false],
     ["a read by a token that can't be used", { ...READ, failure: "unauthenticated" }, "refusal", false],
     ["a change", CHANGE, "record", true],
-    ["a change without a caller, such as sys/init", { ...CHANGE, hasCaller: false }, "record", true],
+    ...["sys/init", "sys/restore/finish", "sys/generate-root/attempt", "sys/generate-root-token/update"].map(
+      (path): [string, Partial<AnsweredRequest>, string, boolean] => [
+        `a change without a caller at ${path}`,
+        { ...CHANGE, path, hasCaller: false },
+        "record",
+        true,
+      ],
+    ),
     ["a change that was refused", { ...CHANGE, failure: "permission_denied" }, "record", false],
     ["a change of what is not there", { ...CHANGE, failure: "not_found" }, "record", false],
     ["a change that failed halfway", { ...CHANGE, failure: "internal" }, "record", true],
     ["a change whose object did not answer", { ...CHANGE, failure: "unavailable" }, "record", true],
+    ["a login", { ...CHANGE, path: "auth/jwt/login" }, "record", true],
+    ["a step of a login", { ...CHANGE, path: "auth/jwt/oidc/auth_url", hasCaller: false }, "refusal", false],
+    ["a read by anybody that is sent as a write", { ...CHANGE, path: OPENAPI, hasCaller: false }, "refusal", false],
     ["a refused login", { ...CHANGE, hasCaller: false, failure: "forbidden" }, "refusal", false],
     ["a look-up by a write", { ...CHANGE, path: "auth/token/lookup" }, "use", false],
     [

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import { FIRST_PAGE, writeLineageCursor } from "../../../src/audit/search.ts";
+import { MAX_IN_FULL } from "../../../src/audit/writer/refusal-bound.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
 import { failing } from "../../support/calls.ts";
 import { bindings, call, createToken, dataOf, initialized, tokenUnder } from "../../support/service.ts";
@@ -439,5 +440,17 @@ describe("one's own entity", () => {
     ]);
     const none = await tokenUnder(root, policy);
     expect((await call("GET", "sys/audit-self/events", { token: none })).status).toBe(400);
+  });
+});
+
+describe("what anybody can do without a token", () => {
+  it.each<[string, string, string, Record<string, string>]>([
+    ["a read whose answer is to be wrapped", "GET", "sys/health", { "X-Vault-Wrap-TTL": "1h" }],
+    ["a read that is sent as a write", "POST", "sys/internal/specs/openapi", {}],
+  ])("does not push out what the store has: %s", async (_, method, path, more) => {
+    const sent = { "CF-Connecting-IP": `198.51.100.${path.length}`, ...more };
+    for (let at = 0; at < MAX_IN_FULL + 20; at++)
+      expect((await call(method, path, { headers: sent })).status).toBe(200);
+    expect((await ask({ path_prefix: path, limit: 1000 })).events).toHaveLength(MAX_IN_FULL);
   });
 });
