@@ -18,7 +18,7 @@ const WHOLE_NUMBER = /^-?\d+$/;
  */
 export function parseJsonObject(text: string): Result<Record<string, unknown>, string> {
   if (text.trim() === "") return ok({});
-  const scanned = scan(text);
+  const scanned = scan(text, OF_BODY);
   if (!scanned.ok) return err(`refused JSON input due to high complexity: ${scanned.error}`);
   let value: unknown;
   let isExact = true;
@@ -39,8 +39,12 @@ export function parseJsonObject(text: string): Result<Record<string, unknown>, s
   return isObject(value) ? ok(value) : err("failed to decode JSON input: the body must be a JSON object");
 }
 
-/** Parses a JSON object from a text of bounded length, such as the answer of a service; null for anything else. */
+/**
+ * Parses a JSON object from a text of bounded length, such as the answer of a service or the claims of a token; null for
+ * anything else, and for one that is nested more deeply than a body may be: no call could pass it on.
+ */
 export function jsonObjectOf(text: string): Record<string, unknown> | null {
+  if (!scan(text, UNCOUNTED).ok) return null;
   try {
     const value: unknown = JSON.parse(text);
     return isObject(value) ? value : null;
@@ -58,8 +62,16 @@ function isKept(source: string): boolean {
   return digits.replace(".", "").padEnd(Number(exponent) + (number < 0 ? 2 : 1), "0") === source;
 }
 
+interface JsonCounts {
+  readonly strings: number;
+  readonly values: number;
+}
+
+const OF_BODY: JsonCounts = { strings: MAX_JSON_STRINGS, values: MAX_JSON_VALUES };
+const UNCOUNTED: JsonCounts = { strings: Number.POSITIVE_INFINITY, values: Number.POSITIVE_INFINITY };
+
 /** Checks the limits on nesting, strings and values. True when the text may contain a large number. */
-function scan(text: string): Result<boolean, string> {
+function scan(text: string, most: JsonCounts): Result<boolean, string> {
   let depth = 0;
   let strings = 0;
   let values = 0;
@@ -74,7 +86,7 @@ function scan(text: string): Result<boolean, string> {
     if (digits > 0 && (char === 0x45 || char === 0x65)) mayHaveLargeNumber = true;
     digits = 0;
     if (char === QUOTE) {
-      if (++strings > MAX_JSON_STRINGS) return err("exceeded maximum number of strings");
+      if (++strings > most.strings) return err("exceeded maximum number of strings");
       i++;
       while (i < text.length && text.charCodeAt(i) !== QUOTE) i += text.charCodeAt(i) === BACKSLASH ? 2 : 1;
     } else if (char === 0x7b || char === 0x5b) {
@@ -85,7 +97,7 @@ function scan(text: string): Result<boolean, string> {
     } else if (char === 0x2c) {
       values++;
     }
-    if (values > MAX_JSON_VALUES) return err("exceeded maximum number of values");
+    if (values > most.values) return err("exceeded maximum number of values");
   }
   return ok(mayHaveLargeNumber);
 }

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { MAX_JSON_DEPTH, MAX_JSON_STRINGS } from "../../../src/base/limits.ts";
-import { parseJsonObject } from "../../../src/wire/json.ts";
+import { jsonObjectOf, parseJsonObject } from "../../../src/wire/json.ts";
 
 const COMPLEX = /^refused JSON input due to high complexity/;
 
@@ -88,5 +88,18 @@ describe("parseJsonObject", () => {
       }),
       { numRuns: 300 },
     );
+  });
+});
+
+describe("jsonObjectOf", () => {
+  const nested = (depth: number) => `{"a":${"[".repeat(depth - 1)}${"]".repeat(depth - 1)}}`;
+
+  it("reads an object with any number of values, and nothing deeper than a body", () => {
+    const keys = Array.from({ length: 2 * MAX_JSON_STRINGS }, (_, at) => String(at));
+    expect(jsonObjectOf(JSON.stringify({ keys }))).toEqual({ keys });
+    expect(jsonObjectOf(nested(MAX_JSON_DEPTH))).toEqual({ a: expect.any(Array) });
+    for (const text of [nested(MAX_JSON_DEPTH + 1), nested(6000), "[]", "null", "{"]) {
+      expect(jsonObjectOf(text)).toBeNull();
+    }
   });
 });

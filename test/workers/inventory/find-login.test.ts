@@ -159,6 +159,16 @@ describe("sys/tokens/find says of a JWT", () => {
     await call("DELETE", "sys/auth/jwt-any", { token: root });
   });
 
+  it("that it is none, when its claims are nested more deeply than a call could pass on", async () => {
+    await post("sys/auth/jwt-deep", { type: "jwt" });
+    const { pem, sign } = await newIssuer("ES256");
+    await post("auth/jwt-deep/config", { jwt_validation_pubkeys: pem });
+    const [header] = (await sign({})).split(".");
+    const claims = Buffer.from(`{"x":${"[".repeat(5900)}${"]".repeat(5900)}}`).toString("base64url");
+    expect(await find(`${header}.${claims}.x`)).toMatchObject({ state: "elsewhere", kind: "jwt" });
+    await call("DELETE", "sys/auth/jwt-deep", { token: root });
+  });
+
   it("which roles take its claims now, and no login through a browser", async () => {
     const issuer = await newIssuer("ES256");
     await post("sys/auth/jwt-roles", { type: "jwt" });

@@ -513,6 +513,7 @@ describe("keys of an issuer", () => {
       ["array", json([])],
       ["text", () => new Response("<html>")],
       ["none", json({ keys: 1 })],
+      ["deep", () => new Response(`{"keys":[{"kty":"RSA","x5c":${"[".repeat(100_000)}${"]".repeat(100_000)}}]}`)],
     ];
     for (const [name, page] of answers) {
       pages.set(`${ISSUER}/${name}`, page);
