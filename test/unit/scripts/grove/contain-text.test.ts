@@ -198,19 +198,13 @@ describe("grove contain - of the token of a team", () => {
 });
 
 describe("grove contain -", () => {
+  const token = {
+    ...{ accessor: "t1", display_name: "ci", path: "auth/token/create", role: "", mount: "auth/token/", uses_left: 0 },
+    ...{ policies: ["ci"], created: "2026-11-22T01:02:03Z", expires: null, children: 3, last_used: null },
+  };
+
   it("ends a service token with all below it, by its accessor, and proves it", async () => {
     const text = `s.${"A".repeat(84)}`;
-    const token = {
-      ...{
-        accessor: "t1",
-        display_name: "ci",
-        path: "auth/token/create",
-        role: "",
-        mount: "auth/token/",
-        uses_left: 0,
-      },
-      ...{ policies: ["ci"], created: "2026-11-22T01:02:03Z", expires: null, children: 3, last_used: null },
-    };
     replies["POST /v1/sys/tokens/find"] = data({ ...LIVE, kind: "service", token });
     replies["POST /v1/sys/tokens/verify-ended"] = ended(3);
     tokensCanBeRevoked();
@@ -227,7 +221,7 @@ describe("grove contain -", () => {
     ],
     ["a token that has ended", { ...LIVE, state: "ended", kind: "service" }],
     ["a JWT", { ...LIVE, state: "unjudged", kind: "jwt", mounts: ["auth/ci/"] }],
-    ["a lease", { ...LIVE, kind: "lease" }],
+    ["a lease", { ...LIVE, kind: "lease", token }],
     ["a setup token", { ...LIVE, kind: "setup", credential: { ...CREDENTIAL, accessor: SECRET_ID, path: "sys/init" } }],
     ["an unknown text", { ...LIVE, state: "unknown", kind: "" }],
   ])("only says of %s what it is", async (_, found) => {
