@@ -920,6 +920,11 @@ export interface components {
                     readonly next_attempt: string | null;
                 }[];
             };
+            readonly leases?: {
+                readonly asked: number;
+                readonly more: boolean;
+                readonly ended: number | null;
+            };
             readonly next: string;
         };
         readonly AuditEvents: {

@@ -27,6 +27,8 @@ interface CheckAgainProps {
   readonly isLeast?: boolean;
   /** Leases that the tokens had. */
   readonly leases: Amount;
+  /** True when `leases` counts those of other tokens too, which have not ended. */
+  readonly hasOthers?: boolean;
   /** Asks the trees of one page of the tokens. */
   readonly ask: (after: string) => Promise<Answer<EndedCheck>>;
   /** Called with each result. */
@@ -38,7 +40,16 @@ interface CheckAgainProps {
 }
 
 /** Asks the server again whether all ended tokens are refused. */
-export function CheckAgain({ total, isLeast = false, leases, ask, onChecked, onNone, first }: CheckAgainProps) {
+export function CheckAgain({
+  total,
+  isLeast = false,
+  leases,
+  hasOthers = false,
+  ask,
+  onChecked,
+  onNone,
+  first,
+}: CheckAgainProps) {
   const [checked, setChecked] = useState<Checked | null>(null);
   const [sweeps, setSweeps] = useState(0);
   const walk = useAllPages(
@@ -83,7 +94,7 @@ export function CheckAgain({ total, isLeast = false, leases, ask, onChecked, onN
           before={leases}
           unrevoked={checked.unrevoked_leases}
           ended={checked.ended}
-          isWhole={checked.ended >= total && checked.next === ""}
+          isWhole={!hasOthers && checked.ended >= total && checked.next === "" && checked.alive.length === 0}
           onTried={walk.start}
         />
       )}

@@ -6,24 +6,28 @@ import type { Unrevoked } from "./whole-receipt.ts";
 interface LeaseSums {
   /** All leases of the tokens, as counted before the end. */
   readonly all: number;
-  /** Leases whose targets have accepted the revocation. null: not known, as not all were counted. */
+  /** Leases whose targets have accepted the revocation. null: not known, as not all were counted, or tokens asked. */
   readonly ended: number | null;
   readonly waiting: number;
   readonly failing: number;
 }
 
-/** The numbers of leases by state. `ended`, `waiting` and `failing` sum to `all`. */
-export function leaseSums(before: Amount, { waiting, failing, more }: Unrevoked): LeaseSums {
+/**
+ * The numbers of leases by state. `ended`, `waiting` and `failing` sum to `all`.
+ *
+ * @param isWhole true when all of the tokens were found ended.
+ */
+export function leaseSums(before: Amount, { waiting, failing, more }: Unrevoked, isWhole: boolean): LeaseSums {
   const left = waiting + failing;
   // A token can have got a lease between the count and its end.
   const all = Math.max(before.count, left);
-  return { all, ended: before.more || more ? null : all - left, waiting, failing };
+  return { all, ended: !isWhole || before.more || more ? null : all - left, waiting, failing };
 }
 
 /** `Leases: 2 in all: 0 ended, 0 waiting, 2 failing`. */
 export function leaseText({ all, ended, waiting, failing }: LeaseSums): string {
   const rest = `${count(waiting)} waiting, ${count(failing)} failing`;
   return ended === null
-    ? `Leases: ${count(all)} or more: ${rest}, the others were not counted`
+    ? `Leases: ${count(all)} or more: ${rest}, of the others it is not known`
     : `Leases: ${count(all)} in all: ${count(ended)} ended, ${rest}`;
 }

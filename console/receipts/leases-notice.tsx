@@ -27,7 +27,7 @@ export function LeasesNotice({ before, unrevoked, ended, isWhole, onTried }: Lea
     return <Notice tone="warn" title={`Leases: ${known}those of the tokens that were not checked are not known`} />;
   }
   return (
-    <Notice tone={failing > 0 ? "bad" : "warn"} title={leaseText(leaseSums(before, unrevoked))}>
+    <Notice tone={failing > 0 ? "bad" : "warn"} title={leaseText(leaseSums(before, unrevoked, isWhole))}>
       <p>The secrets of {counted(left, "lease")} can still be used: their targets have not accepted the revocation.</p>
       <LeaseFailures failures={failures} onTried={onTried} />
     </Notice>

@@ -68,6 +68,7 @@ export function ReceiptCard({ receipt, preview, onCheck }: ReceiptCardProps) {
           key={`${job} ${receipt.complete === true}`}
           total={numbers.total}
           leases={numbers.leases}
+          hasOthers={receipt.state !== "done"}
           ask={(after) => verifyEnded(api, { job }, after)}
           onChecked={onCheck}
           onNone={onCheck}

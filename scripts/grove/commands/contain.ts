@@ -172,13 +172,15 @@ function showNotEnded(terminal: Terminal, receipt: Receipt, { unanswered }: Ende
 
 function showLeases(
   terminal: Terminal,
-  { job, numbers: { leases: asked } }: Receipt,
-  { unrevoked_leases: leases }: EndedCheck,
+  { job, state, numbers: { leases: asked, total } }: Receipt,
+  { ended: refused, alive, unanswered, unrevoked_leases: leases }: EndedCheck,
 ): void {
   const { waiting, failing, more, failures } = leases;
   const left = waiting + failing;
   const isRevoked = left === 0 && !more;
-  const ended = asked.more || more ? "" : `${Math.max(0, asked.count - left)} ended, `;
+  // A token that is alive holds its leases.
+  const areAllRefused = state === "done" && refused >= total && alive.length + unanswered.length === 0;
+  const ended = !areAllRefused || asked.more || more ? "" : `${Math.max(0, asked.count - left)} ended, `;
   const text = `leases    ${countText(asked, "lease")} asked, ${ended}${waiting} waiting, ${failing} failing`;
   terminal.out(styled(terminal, isRevoked ? "green" : "red", text));
   for (const failure of failures) terminal.out(failingLine(failure));

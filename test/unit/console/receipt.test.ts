@@ -130,22 +130,24 @@ it("more selected tokens than one request names are refused beforehand", () => {
 
 describe("the leases of ended tokens", () => {
   const left = (waiting: number, failing: number, more = false) => ({ waiting, failing, more, failures: [] });
-  const text = (count: number, rest: ReturnType<typeof left>) => leaseText(leaseSums({ count, more: false }, rest));
+  const text = (count: number, rest: ReturnType<typeof left>) =>
+    leaseText(leaseSums({ count, more: false }, rest, true));
 
   it("are each in one number, and the numbers add up", () => {
     expect(text(5, left(1, 2))).toBe("Leases: 5 in all: 2 ended, 1 waiting, 2 failing");
     // More are left than were counted: a token got one in between.
     for (const counted of [0, 1, 2, 3]) {
-      const { all, ended, waiting, failing } = leaseSums({ count: counted, more: false }, left(0, 2));
+      const { all, ended, waiting, failing } = leaseSums({ count: counted, more: false }, left(0, 2), true);
       expect((ended ?? 0) + waiting + failing).toBe(all);
       expect(all).toBe(Math.max(counted, 2));
     }
   });
 
   it("are no sum where not all were counted", () => {
-    const expected = "Leases: 5 or more: 1 waiting, 2 failing, the others were not counted";
+    const expected = "Leases: 5 or more: 1 waiting, 2 failing, of the others it is not known";
     expect(text(5, left(1, 2, true))).toBe(expected);
-    expect(leaseText(leaseSums({ count: 5, more: true }, left(1, 2)))).toBe(expected);
+    expect(leaseText(leaseSums({ count: 5, more: true }, left(1, 2), true))).toBe(expected);
+    expect(leaseText(leaseSums({ count: 5, more: false }, left(1, 2), false))).toBe(expected);
   });
 });
 

@@ -203,6 +203,7 @@ it("tokens that a job revoked are found by the job, with all that ended with the
     alive: [],
     unanswered: [],
     unrevoked_leases: NONE,
+    leases: { asked: 0, more: false, ended: 0 },
     next: "",
   });
   const madeUp = `A${top.accessor.slice(1, -1)}A`;

@@ -94,6 +94,7 @@ async function isWhole({ job, accessors }: Begun, state = "done"): Promise<void>
   expect([...(receipt.accessors as string[])].sort()).toEqual(accessors);
   expect(await post("sys/tokens/verify-ended", { job })).toEqual({
     ...{ checked: 11, ended: 11, unknown: 0, alive: [], unanswered: [], next: "" },
+    leases: { asked: expect.any(Number), more: false, ended: expect.anything() },
     unrevoked_leases: { waiting: 0, failing: 0, failures: [], more: false },
   });
 }
@@ -181,6 +182,7 @@ it.each(["succeeds", "fails"])(
     expect(await read(`sys/tokens/jobs/${job}/receipt`)).toMatchObject({
       ...{ state: "stopped", complete: true, numbers: { total: 0 }, accessors: [] },
     });
+    expect(await post("sys/tokens/verify-ended", { job })).toMatchObject({ checked: 0, leases: { ended: null } });
     const { alive } = await post("sys/tokens/verify-ended", { accessors });
     expect([...(alive as string[])].sort()).toEqual(accessors);
   },
@@ -242,6 +244,9 @@ it("does not count tokens that something else ended before a step was repeated",
     accessors: { length: 11 - others },
     numbers: { total: 11 - others },
   });
+  // Leases of the others may be left, and are not asked for.
+  const check = await post("sys/tokens/verify-ended", { job: begin.job });
+  expect(check).toMatchObject({ ended: 11 - others, leases: { ended: null } });
 });
 
 it("counts a repeated step once its trees are swept: until then it is repeated", async () => {
@@ -306,7 +311,7 @@ describe("a job that meets damaged trees", () => {
       not_ended: [{ accessor: damaged, cause: expect.stringContaining("database of the service is damaged") }],
     });
     expect(await post("sys/tokens/verify-ended", { job })).toMatchObject({
-      ...{ checked: 11, ended: 10, alive: [], unanswered: [damaged] },
+      ...{ checked: 11, ended: 10, alive: [], unanswered: [damaged], leases: { ended: null } },
     });
   });
 

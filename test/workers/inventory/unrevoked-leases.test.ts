@@ -22,6 +22,8 @@ afterEach(() => {
 });
 
 interface Unrevoked {
+  /** Leases of the job whose targets have accepted the end. */
+  readonly ended?: number | null;
   readonly waiting: number;
   readonly failing: number;
   readonly failures: readonly { lease_id: string; error: string; next_attempt: string | null }[];
@@ -38,9 +40,12 @@ async function revokedByJob(accessor: string): Promise<() => Promise<Unrevoked>>
     const receipt = await call("GET", `sys/tokens/jobs/${job}/receipt`, { token: root });
     const shown = dataOf<{ numbers: unknown; unrevoked_leases: Unrevoked }>(receipt);
     expect(shown.numbers).toMatchObject({ leases: { count: 3, more: false } });
-    const check = dataOf<{ unrevoked_leases: Unrevoked }>(await post("sys/tokens/verify-ended", { job }));
+    const check = dataOf<{ unrevoked_leases: Unrevoked; leases: { asked: number; ended: number | null } }>(
+      await post("sys/tokens/verify-ended", { job }),
+    );
     expect(check.unrevoked_leases).toEqual(shown.unrevoked_leases);
-    return shown.unrevoked_leases;
+    expect(check.leases).toMatchObject({ asked: 3, more: false });
+    return { ...shown.unrevoked_leases, ended: check.leases.ended };
   };
 }
 
@@ -61,7 +66,7 @@ it("leases of ended tokens are said to wait, then to fail with the error, until 
   await sweep(stub);
   await runAlarm(top.client_token);
   const retried = await unrevoked();
-  expect(retried).toMatchObject({ waiting: 0, failing: 1, more: false });
+  expect(retried).toMatchObject({ ended: 2, waiting: 0, failing: 1, more: false });
   expect(retried.failures).toEqual([
     {
       lease_id: lost,
@@ -88,7 +93,7 @@ it("leases of ended tokens are said to wait, then to fail with the error, until 
   expect(await listed("failing")).toEqual([{ lease_id: lost, ...failing, next_attempt: null }]);
   isDown = false;
   expect((await post("sys/leases/revoke", { lease_id: lost, sync: true })).status).toBe(204);
-  expect(await unrevoked()).toEqual({ waiting: 0, failing: 0, more: false, failures: [] });
+  expect(await unrevoked()).toEqual({ ended: 3, waiting: 0, failing: 0, more: false, failures: [] });
 });
 
 it("leases of live tokens are not among them", async () => {

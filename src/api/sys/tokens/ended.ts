@@ -90,6 +90,21 @@ const RECEIPT_VIEW = view<{
   next: ["string", ({ page }) => page.next],
 });
 
+/** The leases of the tokens of a job; see `leasesOfJob`. */
+const JOB_LEASES_SHAPE = { asked: "integer", more: "boolean", ended: "integer | null" } as const;
+
+/**
+ * Returns how many leases a job was to end, as counted before, and how many of them their targets have accepted; null
+ * when that is not known: not all tokens that were counted were found ended, or not all leases were counted.
+ *
+ * @param ended number of tokens of the job that their trees refuse.
+ */
+function leasesOfJob({ tally }: RevocationJob, { waiting, failing, more }: HeldUnrevoked, ended: number) {
+  const { leases: asked, total } = tally ?? NO_TALLY;
+  const isKnown = tally !== null && ended >= total && !asked.more && !more;
+  return { asked: asked.count, more: asked.more, ended: isKnown ? Math.max(0, asked.count - waiting - failing) : null };
+}
+
 /** The value of an `ACTOR`. */
 export function actorObject(actor: Actor | null): Record<string, string> | null {
   return actor && { accessor: actor.accessor, display_name: actor.displayName, entity_id: actor.entityId };
@@ -188,6 +203,7 @@ export const ENDED_TOKEN_ROUTES: readonly Route[] = [
       alive: ["string"],
       unanswered: ["string"],
       unrevoked_leases: UNREVOKED_VIEW.shape,
+      "leases?": JOB_LEASES_SHAPE,
       next: "string",
     }),
     input: strictSchema({
@@ -212,8 +228,8 @@ export const ENDED_TOKEN_ROUTES: readonly Route[] = [
       if (leases.length > 0) return dataReply(await verifyLeases(env, installation, [...new Set(leases)]));
       let accessors = [...new Set(fields.accessors)];
       let next = "";
+      const run = job === "" ? null : await revocationsOf(env).read(job);
       if (accessors.length === 0) {
-        const run = job === "" ? null : await revocationsOf(env).read(job);
         const filter = job === "" ? await endedIn(env, request) : endedInJob(job, run);
         const page = await endedPage(env, filter, prepared);
         accessors = page.tokens.map(({ token }) => token.accessor);
@@ -234,15 +250,17 @@ export const ENDED_TOKEN_ROUTES: readonly Route[] = [
       });
       const alive = answers.flat();
       const unknown = accessors.length - places.length;
-      const unrevoked = UNREVOKED_VIEW.show(await unrevokedLeases(env, places));
+      const unrevoked = await unrevokedLeases(env, places);
       const ended = places.length - alive.length - unanswered.length;
+      const isWhole = fields.after === "" && next === "" && ended === accessors.length;
       return dataReply({
         checked: accessors.length,
         ended,
         unknown,
         alive,
         unanswered: unanswered.map(textOf),
-        unrevoked_leases: unrevoked,
+        unrevoked_leases: UNREVOKED_VIEW.show(unrevoked),
+        ...(run && { leases: leasesOfJob(run, unrevoked, isWhole ? ended : 0) }),
         next,
       });
     },

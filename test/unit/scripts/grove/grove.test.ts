@@ -1154,6 +1154,7 @@ describe("grove contain", () => {
     replies["POST /v1/sys/tokens/verify-ended"] = check({ ended: 1, alive: ["a"] });
     expect(await grove("contain --job j1")).toBe(1);
     expect(out).toContain("  can be used: a");
+    expect(out).toContain("leases    3 leases asked, 0 waiting, 0 failing");
     const failures = [{ lease_id: "db/x", error: "the target can't be reached", next_attempt: null }];
     replies["POST /v1/sys/tokens/verify-ended"] = check({ unrevoked_leases: leases({ failing: 1, failures }) });
     expect(await grove("contain --job j1")).toBe(1);
