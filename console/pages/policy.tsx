@@ -86,7 +86,11 @@ export function PolicyPage({ name }: { readonly name: string }) {
               isFixed={isFixed}
               restored={restored}
               onTyped={setTyped}
-              onChanged={policy.reload}
+              onSaved={(written) => {
+                policy.replace(written);
+                policy.reload();
+              }}
+              onOvertaken={policy.reload}
             />
           )}
           <div class="stack">
@@ -144,7 +148,7 @@ export function NewPolicyPage() {
           policy={NEW}
           onName={setName}
           onTyped={setTyped}
-          onChanged={() => go(href(["policies", name.toLowerCase()]), "replace")}
+          onSaved={() => go(href(["policies", name.toLowerCase()]), "replace")}
         />
         <CapabilityCheck policy={typed} />
       </div>

@@ -22,8 +22,10 @@ interface EditorProps {
   /** Present for a new policy: its name is a field of the form. */
   readonly onName?: (name: string) => void;
   readonly onTyped: (text: string) => void;
-  /** Called when the policy was written, or the server has another version than `policy`. */
-  readonly onChanged: (isSaved: boolean) => void;
+  /** Called when the policy was written, with what was written. */
+  readonly onSaved: (written: StoredPolicy) => void;
+  /** Called when the server has another version than `policy`. Absent for a new policy. */
+  readonly onOvertaken?: () => void;
 }
 
 /** The check of a text needs a path. What it grants there is not shown. */
@@ -35,7 +37,8 @@ const placeOf = ({ messages }: Problem): Place | null => placeIn(messages.join("
  * The text with line numbers. A mistake that the parser names is marked while the text is typed; after a refused save the
  * cursor is placed there. Before saving, the editor shows the changes; it saves only over the version that was shown.
  */
-export function Editor({ name, policy, isFixed = false, restored = null, onName, onTyped, onChanged }: EditorProps) {
+export function Editor(props: EditorProps) {
+  const { name, policy, isFixed = false, restored = null, onName, onTyped, onSaved, onOvertaken } = props;
   const session = useSession();
   const { api } = session;
   const isNew = policy.version === -1;
@@ -55,7 +58,13 @@ export function Editor({ name, policy, isFixed = false, restored = null, onName,
   const typedPlace = mistake && placeOf(mistake);
   const overtaken = changed && !saved && seen !== policy.version;
   const isSame = (!changed && !isNew) || saved;
-  const idle = isSame ? "nothing is changed" : overtaken ? "choose which text to keep" : "";
+  const idle = isSame
+    ? "nothing is changed"
+    : overtaken
+      ? "choose which text to keep"
+      : check.isRefused
+        ? "the text has a mistake"
+        : "";
 
   useEffect(() => onTyped(typed), [typed]);
   useEffect(() => {
@@ -86,7 +95,8 @@ export function Editor({ name, policy, isFixed = false, restored = null, onName,
     if (isOvertaken && isNew)
       return setProblem({ ...answer.problem, messages: [`There is a policy ${name} already.`] });
     setProblem(answer.ok || isOvertaken ? null : answer.problem);
-    if (answer.ok || isOvertaken) onChanged(answer.ok);
+    if (answer.ok) onSaved({ ...policy, policy: typed, version: seen + 1, modified: new Date().toISOString() });
+    if (isOvertaken) onOvertaken?.();
   };
   const lines = typed.split("\n").length;
   return (

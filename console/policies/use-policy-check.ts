@@ -1,6 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
+import { ASKED_PATHS } from "../asked-paths.ts";
 import type { Problem } from "../result.ts";
-import { ASKED_PATHS, mayDo, useSession } from "../session.ts";
+import { mayDo, useSession } from "../session.ts";
 
 /** Pause in typing before the server is asked (ms). */
 const PAUSE_MS = 400;
@@ -13,6 +14,8 @@ export interface PolicyCheck {
   readonly isAsked: boolean;
   /** The mistake in the text; null without one, and while it is not known. */
   readonly problem: Problem | null;
+  /** True when `problem` is of this text, and not of an earlier one whose place is still shown. */
+  readonly isRefused: boolean;
   /** What the text grants on the paths; null while that is not known. */
   readonly granted: GrantedBy | null;
 }
@@ -30,7 +33,7 @@ export function usePolicyCheck(text: string | null, paths: readonly string[]): P
   const session = useSession();
   const { api } = session;
   const isAsked = mayDo(session, ASKED_PATHS.checkPolicy, "create or update");
-  const [known, setKnown] = useState<Omit<PolicyCheck, "isAsked"> & { readonly of: string }>(UNKNOWN);
+  const [known, setKnown] = useState<Pick<PolicyCheck, "problem" | "granted"> & { readonly of: string }>(UNKNOWN);
   const asked = isAsked && text !== null && text.trim() !== "" ? text : "";
   useEffect(() => {
     if (asked === "") return setKnown(UNKNOWN);
@@ -49,5 +52,7 @@ export function usePolicyCheck(text: string | null, paths: readonly string[]): P
     };
   }, [api, asked]);
   // The last mistake stays until the next answer, so that the page does not jump at each key.
-  return { isAsked, problem: asked === "" ? null : known.problem, granted: known.of === asked ? known.granted : null };
+  const isOfText = known.of === asked;
+  const problem = asked === "" ? null : known.problem;
+  return { isAsked, problem, isRefused: isOfText && problem !== null, granted: isOfText ? known.granted : null };
 }

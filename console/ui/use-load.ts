@@ -7,6 +7,8 @@ export interface Loaded<T> {
   readonly problem: Problem | null;
   readonly busy: boolean;
   reload(): void;
+  /** Shows a value that this page has written, until the next answer. */
+  replace(value: T): void;
 }
 
 /**
@@ -46,7 +48,8 @@ export function useLoad<T>(key: string, ask: () => Promise<Answer<T>>): Loaded<T
     [],
   );
   const reload = useCallback(() => load(key), [key, load]);
-  return { value: state.value, problem: state.problem, busy: state.busy, reload };
+  const replace = useCallback((value: T) => setState((before) => ({ ...before, value, problem: null })), []);
+  return { value: state.value, problem: state.problem, busy: state.busy, reload, replace };
 }
 
 /** Calls `act` every `everyMs` while `isOn`. */

@@ -57,8 +57,19 @@ describe.skipIf(executable === undefined)("changes in the console", () => {
     await page.getByText("Your unsaved text is here again").waitFor();
     await expect.poll(() => textOf(page).inputValue()).toBe(rule("a") + rule("b"));
     expect((await stored("ship")).policy).toBe(rule("a"));
+    await page.getByText(/^Version 1, changed/).waitFor();
+    // What was saved is shown at once, not when it has been read again.
+    const read = Promise.withResolvers<void>();
+    await page.route(
+      "**/v1/sys/policies/acl/ship",
+      (route) => (route.request().method() === "GET" ? read.promise.then(() => route.continue()) : route.continue()),
+      { times: 2 },
+    );
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByText("Saved", { exact: true }).waitFor();
+    await page.getByText(/^Version 2, changed/).waitFor();
+    expect(await page.getByText("3 lines added").count()).toBe(0);
+    read.resolve();
     // What the form does not show is as it was.
     expect(await stored("ship")).toMatchObject({ policy: rule("a") + rule("b"), version: 2, cas_required: true });
     expect((await stored("ship")).expiration).toBeTruthy();

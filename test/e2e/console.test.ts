@@ -334,11 +334,20 @@ describe.skipIf(executable === undefined)("the console", () => {
     await text.fill('path "notes/*" {\n  capabilities = ["red"]\n}\n');
     await found.filter({ hasText: "Line 2, column 19" }).waitFor();
     expect((await call(server, "GET", "/v1/sys/policies/acl/notes", { token: server.rootToken })).status).toBe(404);
-    await expectAccessible(page);
-    await page.getByRole("button", { name: "Save" }).click();
-    await page.getByRole("alert").filter({ hasText: "Line 2, column 19" }).waitFor();
+    const save = page.getByRole("button", { name: "Save" });
+    expect([await save.isDisabled(), await save.getAttribute("title")]).toEqual([true, "the text has a mistake"]);
     await expectAccessible(page);
     await picture(page, "console-policy");
+    // Before the check of a text has answered, the save is refused, and the cursor goes to the mistake.
+    const checked = Promise.withResolvers<void>();
+    await page.route("**/v1/sys/capabilities-policy", (route) => checked.promise.then(() => route.continue()), {
+      times: 1,
+    });
+    await text.fill('path "notes/*" {\n  capabilities = ["read", "lst"]\n}\n');
+    await save.click();
+    await page.getByRole("alert").filter({ hasText: "Line 2, column 27" }).waitFor();
+    checked.resolve();
+    await expectAccessible(page);
     await text.fill('path "notes/*" {\n  capabilities = ["read"]\n}\n');
     await page.getByLabel("Path", { exact: true }).fill("notes/a");
     await page.getByRole("button", { name: "Check" }).click();
