@@ -1,5 +1,6 @@
+import { ASKED_PATHS } from "./asked-paths.ts";
 import type { Needs } from "./needed-capabilities.ts";
-import { ASKED_PATHS, mayDo, type Session } from "./session.ts";
+import { mayDo, type Session } from "./session.ts";
 import type { IconName } from "./ui/index.ts";
 
 /** A page that the navigation leads to. */

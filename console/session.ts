@@ -2,6 +2,7 @@ import { createContext } from "preact";
 import { useCallback, useContext, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Entity, Self } from "../client/answers.d.ts";
 import { Api } from "./api.ts";
+import { ASKED_PATHS } from "./asked-paths.ts";
 import { Capabilities } from "./capabilities.ts";
 import type { Names } from "./entity-names.ts";
 import { pathOf } from "./href.ts";
@@ -38,38 +39,6 @@ export interface Session {
   /** With `revoke`, the session of a pasted token continues if the revocation fails. */
   signOut(options: { readonly revoke: boolean }): Promise<Answer<void>>;
 }
-
-/** Paths whose capabilities are read at sign-in: pages, and what is on them, that are known to be refused ask nothing. */
-export const ASKED_PATHS = {
-  tokens: "sys/tokens",
-  summary: "sys/tokens/summary",
-  map: "sys/tokens/map",
-  ended: "sys/tokens/ended",
-  find: "sys/tokens/find",
-  revoke: "sys/tokens/revoke",
-  leases: "sys/leases/lookup/",
-  create: "auth/token/create",
-  roles: "auth/token/roles",
-  policies: "sys/policies/acl/",
-  checkPolicy: "sys/capabilities-policy",
-  methods: "sys/auth",
-  entities: "identity/entity/name/",
-  issuer: "identity/oidc/role/",
-  organizations: "organizations",
-  tidy: "auth/token/tidy",
-  tidyStatus: "auth/token/tidy-status",
-  revocations: "sys/leases/revocations",
-  audit: "sys/audit/events",
-  keys: "sys/key-status",
-  rotate: "sys/rotate",
-  doctor: "sys/doctor",
-  failingLeases: "sys/leases",
-  metrics: "sys/metrics",
-  metricsHistory: "sys/metrics/history",
-  jobs: "sys/tokens/jobs",
-  verifyEnded: "sys/tokens/verify-ended",
-  quotas: "sys/quotas/rate-limit",
-} as const;
 
 /** The known facts about the signed-in token. */
 type Known = Pick<Session, "self" | "capabilities" | "name" | "owner" | "isOwn" | "lifetime"> & {

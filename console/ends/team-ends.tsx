@@ -1,7 +1,8 @@
+import { ASKED_PATHS } from "../asked-paths.ts";
 import { counted } from "../format.ts";
 import { href } from "../href.ts";
 import { done } from "../result.ts";
-import { ASKED_PATHS, mayDo, useSession } from "../session.ts";
+import { mayDo, useSession } from "../session.ts";
 import {
   listResources,
   type Organization,

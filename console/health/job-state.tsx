@@ -1,8 +1,9 @@
 import type { EndedCheck, RevocationJobs } from "../../client/answers.d.ts";
+import { ASKED_PATHS } from "../asked-paths.ts";
 import { type LeaseCheck, type LeaseHeadline, leaseHeadline } from "../receipts/lease-headline.ts";
 import { verifyEnded } from "../receipts/read-receipt.ts";
 import { done } from "../result.ts";
-import { ASKED_PATHS, mayDo, useSession } from "../session.ts";
+import { mayDo, useSession } from "../session.ts";
 import { useLoad } from "../ui/index.ts";
 
 type Job = RevocationJobs["jobs"][number];

@@ -1,11 +1,12 @@
 import { useState } from "preact/hooks";
 import type { KeyStatus } from "../../client/answers.d.ts";
+import { ASKED_PATHS } from "../asked-paths.ts";
 import { count } from "../format.ts";
 import { needsOf } from "../needed-capabilities.ts";
 import type { FieldGroup, RecordValue } from "../records/field.ts";
 import { RecordForm } from "../records/record-form.tsx";
 import type { Problem } from "../result.ts";
-import { ASKED_PATHS, useSession } from "../session.ts";
+import { useSession } from "../session.ts";
 import { AllowedButton, Card, Facts, ProblemNotice, SendProblem, Time, useLoad } from "../ui/index.ts";
 
 const ROTATION: readonly FieldGroup[] = [

@@ -1,9 +1,10 @@
 import { useState } from "preact/hooks";
 import type { TidyStatus, TokenCounters } from "../../client/answers.d.ts";
+import { ASKED_PATHS } from "../asked-paths.ts";
 import { compact } from "../format.ts";
 import { needsOf } from "../needed-capabilities.ts";
 import type { Problem } from "../result.ts";
-import { ASKED_PATHS, useSession } from "../session.ts";
+import { useSession } from "../session.ts";
 import { AllowedButton, Card, type FactRows, Facts, SendProblem, Time, useLoad, usePolling } from "../ui/index.ts";
 import { Progress } from "./bulk-revocations.tsx";
 

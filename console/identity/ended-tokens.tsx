@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { EndedCheck, Entity, WatermarkRevocations } from "../../client/answers.d.ts";
 import type { Api } from "../api.ts";
+import { ASKED_PATHS } from "../asked-paths.ts";
 import { RequestLink } from "../audit/links.tsx";
 import { readEvents } from "../audit/read-events.ts";
 import { counted } from "../format.ts";
@@ -14,7 +15,7 @@ import { checkAccessors, verifyRequest } from "../receipts/read-receipt.ts";
 import { useAllPages } from "../receipts/use-all-pages.ts";
 import { wholeEnded } from "../receipts/whole-receipt.ts";
 import { type Answer, done } from "../result.ts";
-import { ASKED_PATHS, mayDo, useSession } from "../session.ts";
+import { mayDo, useSession } from "../session.ts";
 import { AskedBy } from "../tokens/links.tsx";
 import { amountText, MOST_NAMED } from "../tokens/selection.ts";
 import { listEnded } from "../tokens/token-api.ts";

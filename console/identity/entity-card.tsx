@@ -1,11 +1,12 @@
 import { useState } from "preact/hooks";
 import type { Entity } from "../../client/answers.d.ts";
+import { ASKED_PATHS } from "../asked-paths.ts";
 import type { AuditQuestion } from "../audit/read-events.ts";
 import { Timeline } from "../audit/timeline.tsx";
 import { entityName, isGenerated } from "../entity-names.ts";
 import { href } from "../href.ts";
 import { done } from "../result.ts";
-import { ASKED_PATHS, mayDo, useSession } from "../session.ts";
+import { mayDo, useSession } from "../session.ts";
 import { amountText } from "../tokens/selection.ts";
 import { readTokens } from "../tokens/token-api.ts";
 import { useLoad } from "../ui/index.ts";

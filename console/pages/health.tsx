@@ -1,4 +1,5 @@
 import type { Doctor, Health } from "../../client/answers.d.ts";
+import { ASKED_PATHS } from "../asked-paths.ts";
 import { BulkRevocations } from "../health/bulk-revocations.tsx";
 import { Charts } from "../health/charts.tsx";
 import { toDoText, unknownText } from "../health/check-urgency.ts";
@@ -9,7 +10,7 @@ import { Tidy } from "../health/tidy.tsx";
 import { FailingLeasesCard, useFailingLeases } from "../leases/failing.tsx";
 import type { Needs } from "../needed-capabilities.ts";
 import { type Answer, done } from "../result.ts";
-import { ASKED_PATHS, mayDo, useSession } from "../session.ts";
+import { mayDo, useSession } from "../session.ts";
 import { Figures, Icon, IfAllowed, Loading, PageHead, useLoad } from "../ui/index.ts";
 
 const DOCTOR: Needs = [ASKED_PATHS.doctor, "read", "sudo"];

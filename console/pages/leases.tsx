@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
 import type { FoundText, Lease, Token } from "../../client/answers.d.ts";
+import { ASKED_PATHS } from "../asked-paths.ts";
 import { counted } from "../format.ts";
 import { href, pathOf } from "../href.ts";
 import { FailingLeasesCard, useFailingLeases } from "../leases/failing.tsx";
@@ -9,7 +10,7 @@ import { needsOf } from "../needed-capabilities.ts";
 import { ConfirmButton } from "../records/confirm.tsx";
 import { done } from "../result.ts";
 import { go } from "../router.ts";
-import { ASKED_PATHS, mayDo, useSession } from "../session.ts";
+import { mayDo, useSession } from "../session.ts";
 import { Metadata } from "../tokens/links.tsx";
 import { nameOf } from "../tokens/selection.ts";
 import {

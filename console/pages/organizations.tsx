@@ -1,10 +1,11 @@
 import { useState } from "preact/hooks";
+import { ASKED_PATHS } from "../asked-paths.ts";
 import { count } from "../format.ts";
 import { href } from "../href.ts";
 import { needsOf } from "../needed-capabilities.ts";
 import { RecordForm } from "../records/record-form.tsx";
 import { go } from "../router.ts";
-import { ASKED_PATHS, mayDo, useSession } from "../session.ts";
+import { mayDo, useSession } from "../session.ts";
 import { listResources, type Organization, resourceRequest, teamsPath } from "../teams/resources.ts";
 import { NEW_ORGANIZATION } from "../teams/team-fields.ts";
 import { AllowedLink, Card, DataTable, Empty, Icon, Loading, PageHead, Pager, Time, useLoad } from "../ui/index.ts";

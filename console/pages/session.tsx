@@ -1,12 +1,13 @@
 import { useState } from "preact/hooks";
 import type { Self } from "../../client/answers.d.ts";
+import { ASKED_PATHS } from "../asked-paths.ts";
 import { duration } from "../format.ts";
 import { href } from "../href.ts";
 import { PAGE_NEEDS } from "../nav.ts";
 import { missingOf, needsOf } from "../needed-capabilities.ts";
 import type { Problem } from "../result.ts";
 import { go } from "../router.ts";
-import { ASKED_PATHS, useSession } from "../session.ts";
+import { useSession } from "../session.ts";
 import { RevokeToo } from "../sign-in/sign-out.tsx";
 import {
   AllowedButton,

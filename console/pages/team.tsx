@@ -1,4 +1,5 @@
 import { useState } from "preact/hooks";
+import { ASKED_PATHS } from "../asked-paths.ts";
 import { Timeline } from "../audit/timeline.tsx";
 import { href } from "../href.ts";
 import { needsOf } from "../needed-capabilities.ts";
@@ -6,7 +7,7 @@ import { DeleteButton } from "../records/confirm.tsx";
 import { secondsOf } from "../records/field.ts";
 import { RecordForm } from "../records/record-form.tsx";
 import { go } from "../router.ts";
-import { ASKED_PATHS, mayDo, useSession } from "../session.ts";
+import { mayDo, useSession } from "../session.ts";
 import {
   listResources,
   type Organization,

@@ -1,10 +1,11 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { ASKED_PATHS } from "../asked-paths.ts";
 import { count, counted } from "../format.ts";
 import { href } from "../href.ts";
 import { needsOf } from "../needed-capabilities.ts";
 import { go } from "../router.ts";
 import { isTokenInSearch } from "../search/text-result.ts";
-import { ASKED_PATHS, mayDo, useSession } from "../session.ts";
+import { mayDo, useSession } from "../session.ts";
 import { areColumns, type Column, ColumnChoice, haveSecondLine, shownColumns } from "../tokens/columns.tsx";
 import { ExportMenu } from "../tokens/export-menu.tsx";
 import {

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
+import { ASKED_PATHS } from "../asked-paths.ts";
 import { needsOf } from "../needed-capabilities.ts";
-import { ASKED_PATHS } from "../session.ts";
 import { RevokeMany } from "../tokens/revoke-dialog.tsx";
 import { AllowedButton } from "../ui/index.ts";
 

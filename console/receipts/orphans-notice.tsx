@@ -1,9 +1,10 @@
 import type { ComponentChildren } from "preact";
+import { ASKED_PATHS } from "../asked-paths.ts";
 import { counted } from "../format.ts";
 import { href } from "../href.ts";
 import { needsOf } from "../needed-capabilities.ts";
 import type { Answer } from "../result.ts";
-import { ASKED_PATHS, mayDo, useSession } from "../session.ts";
+import { mayDo, useSession } from "../session.ts";
 import { nameOf } from "../tokens/selection.ts";
 import { Notice, useLoad } from "../ui/index.ts";
 import type { OrphansMade } from "./orphans-made.ts";

@@ -1,5 +1,6 @@
+import { ASKED_PATHS } from "../asked-paths.ts";
 import { done } from "../result.ts";
-import { ASKED_PATHS, mayDo, useSession } from "../session.ts";
+import { mayDo, useSession } from "../session.ts";
 import { useLoad } from "../ui/index.ts";
 
 /** The name of the policy that allows everything; lists do not always name it. */

@@ -1,6 +1,7 @@
 import type { FoundText } from "../../client/answers.d.ts";
+import { ASKED_PATHS } from "../asked-paths.ts";
 import { needsOf, refusalOf } from "../needed-capabilities.ts";
-import { ASKED_PATHS, type Session } from "../session.ts";
+import type { Session } from "../session.ts";
 import { MIN_SEARCH } from "../tokens/filter.ts";
 import { listTokens } from "../tokens/token-api.ts";
 import { bestOf } from "./search-result.ts";

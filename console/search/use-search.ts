@@ -1,12 +1,13 @@
 import { useEffect, useState } from "preact/hooks";
 import type { RevocationJob } from "../../client/answers.d.ts";
+import { ASKED_PATHS } from "../asked-paths.ts";
 import { requestsBeginning } from "../audit/read-events.ts";
 import { beginningText, isPartOfId, isRequestId } from "../audit/request-id.ts";
 import { href } from "../href.ts";
 import { NAV } from "../nav.ts";
 import { refusalOf } from "../needed-capabilities.ts";
 import { mayBeToken } from "../secret-detection.ts";
-import { ASKED_PATHS, mayDo, type Session, useSession } from "../session.ts";
+import { mayDo, type Session, useSession } from "../session.ts";
 import { MIN_SEARCH } from "../tokens/filter.ts";
 import { textItself, tokensByText } from "./find-tokens.ts";
 import { type Found, matching, SHOWN_OF_KIND } from "./search-result.ts";

@@ -1,8 +1,9 @@
 import { useEffect, useState } from "preact/hooks";
+import { ASKED_PATHS } from "../asked-paths.ts";
 import { needsOf } from "../needed-capabilities.ts";
 import { Confirm } from "../records/confirm.tsx";
 import type { Problem } from "../result.ts";
-import { ASKED_PATHS, mayDo, type Session } from "../session.ts";
+import { mayDo, type Session } from "../session.ts";
 import type { Amount } from "../tokens/selection.ts";
 import { readToken } from "../tokens/token-api.ts";
 import { AllowedButton, Dialog, Icon, SendProblem } from "../ui/index.ts";

@@ -1,9 +1,10 @@
 import { useMemo } from "preact/hooks";
 import type { TokenSummary } from "../../client/answers.d.ts";
 import type { Query } from "../api.ts";
+import { ASKED_PATHS } from "../asked-paths.ts";
 import { count, counted } from "../format.ts";
 import { needsOf } from "../needed-capabilities.ts";
-import { ASKED_PATHS, mayDo, useSession } from "../session.ts";
+import { mayDo, useSession } from "../session.ts";
 import { DataTable, ProblemNotice, useLoad } from "../ui/index.ts";
 import type { Filter } from "./filter.ts";
 import { GroupName, GroupTable } from "./group-table.tsx";

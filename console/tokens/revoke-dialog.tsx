@@ -1,5 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import type { TokenDetail } from "../../client/answers.d.ts";
+import { ASKED_PATHS } from "../asked-paths.ts";
 import { count, counted } from "../format.ts";
 import { href } from "../href.ts";
 import { needsOf } from "../needed-capabilities.ts";
@@ -9,7 +10,7 @@ import { Confirm } from "../records/confirm.tsx";
 import { typedNumberMistake } from "../records/typed-confirmation.ts";
 import { type Answer, done, type Problem } from "../result.ts";
 import { go } from "../router.ts";
-import { ASKED_PATHS, mayDo, useSession } from "../session.ts";
+import { mayDo, useSession } from "../session.ts";
 import { Dialog, Facts, Field, Figures, Notice, SendProblem, TextInput, useTried, Working } from "../ui/index.ts";
 import { useEntityNames } from "../use-names.ts";
 import { noteRevocation } from "./recent-revocations.ts";

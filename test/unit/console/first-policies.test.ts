@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { ASKED_PATHS } from "../../../console/asked-paths.ts";
 import { openedText, READER_POLICY } from "../../../console/presets/first-policies.ts";
 import { type Operation, requiresSudo } from "../../../src/policy/operation.ts";
 import { aclOf, check } from "../policy/helpers.ts";
@@ -32,6 +33,28 @@ const ASKED: readonly (readonly [operation: Operation, path: string])[] = [
   ["update", "sys/explain/access"],
   ["read", "sys/doctor"],
   ["read", "sys/metrics/history"],
+  ["read", "sys/quotas/rate-limit/clients"],
+  ["read", "sys/internal/counters/tokens"],
+  ["read", "sys/rotate/config"],
+  ["read", "sys/auth/oidc/tune"],
+  ["list", "auth/aws/roles/"],
+  ["read", "auth/aws/config/client"],
+  ["list", "auth/aws/config/certificates/"],
+  ["list", "auth/aws/identity-accesslist/"],
+  ["update", "auth/oidc/explain/login"],
+  ["read", "auth/oidc/explain/refused"],
+  ["read", "identity/oidc/config"],
+];
+
+/** The paths that pages only write to. */
+const WRITTEN: readonly string[] = [
+  ASKED_PATHS.revoke,
+  ASKED_PATHS.create,
+  ASKED_PATHS.tidy,
+  ASKED_PATHS.rotate,
+  ASKED_PATHS.find,
+  ASKED_PATHS.verifyEnded,
+  ASKED_PATHS.checkPolicy,
 ];
 
 describe("a policy for people who read the console", () => {
@@ -40,11 +63,29 @@ describe("a policy for people who read the console", () => {
     expect([allowed, sudo || !requiresSudo(operation, path)]).toEqual([true, true]);
   });
 
+  it("opens every page, and every part of Health", () => {
+    const acl = aclOf(READER_POLICY);
+    const refused = Object.values(ASKED_PATHS).filter((path) => {
+      const isAllowed = (operation: Operation) => {
+        const { allowed, sudo } = check(acl, operation, path);
+        return allowed && (sudo || !requiresSudo(operation, path));
+      };
+      return !WRITTEN.includes(path) && !isAllowed("read") && !isAllowed("list");
+    });
+    expect(refused).toEqual([]);
+  });
+
   it.each([
     "sys/tokens/revoke",
     "sys/tokens/jobs/j1/stop",
     "sys/policies/acl/people",
     "sys/auth/oidc",
+    "sys/auth/oidc/tune",
+    "sys/quotas/rate-limit/clients",
+    "sys/rotate",
+    "sys/rotate/config",
+    "auth/aws/config/client",
+    "auth/aws/config/rotate-root",
     "sys/leases/revoke",
     "sys/leases/register",
     "auth/token/create",
