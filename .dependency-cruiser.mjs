@@ -79,7 +79,7 @@ const ALLOWED = {
   src: ["dist/", "client/types\\.ts", "package\\.json"],
   client: ["src/"],
   gateway: ["src/"],
-  console: ["client/answers\\.d\\.ts"],
+  console: ["client/answers\\.d\\.ts", "package\\.json"],
   scripts: ["src/", "gateway/", "client/answers\\.d\\.ts", "package\\.json"],
   bench: ["src/", "gateway/", "scripts/", "package\\.json", "test/support/", "test/unit/"],
 };

@@ -1,5 +1,6 @@
 import { Fragment } from "preact";
 import type { Doctor } from "../../client/answers.d.ts";
+import { DocsPage } from "../docs-page.tsx";
 import { counted } from "../format.ts";
 import { Card, Icon, type IconName, type Loaded } from "../ui/index.ts";
 import { linksOfCheck } from "./check-links.ts";
@@ -67,11 +68,7 @@ function CheckRow({ check: { name, title, state, seen, advice, link } }: { reado
                 <a href={to}>{label}</a>{" "}
               </Fragment>
             ))}
-            {link !== "" && (
-              <span class="muted">
-                In the sources of the release: <span class="mono">{link}</span>
-              </span>
-            )}
+            {link !== "" && <DocsPage page={link} />}
           </p>
         )}
       </div>

@@ -1,4 +1,5 @@
 import type { Receipt } from "../../client/answers.d.ts";
+import { DocsPage } from "../docs-page.tsx";
 import { count, counted } from "../format.ts";
 import { href } from "../href.ts";
 import { Notice } from "../ui/index.ts";
@@ -20,7 +21,10 @@ export function NotEndedNotice({ receipt: { numbers, not_ended: named } }: { rea
         </p>
       ))}
       {others > 0 && <p>and {count(others)} others</p>}
-      <p>Mend the cause (docs/runbook.md, A job is incomplete), then contain what is left again.</p>
+      <p>
+        Mend the cause (<DocsPage page="docs/runbook.md#a-job-is-incomplete" />
+        ), then contain what is left again.
+      </p>
     </Notice>
   );
 }

@@ -32,7 +32,7 @@ export function packPackage(directory: string, manifest: Manifest, readme: strin
 const SCOPE = "@grove-tokens";
 
 /** The repository of the sources. npm's provenance requires that a package names the repository that built it. */
-export const REPOSITORY = "https://github.com/grove-tokens/grove";
+export const REPOSITORY = project.homepage;
 
 /** The server with its commands. */
 export const SERVER_PACKAGE = `${SCOPE}/grove`;

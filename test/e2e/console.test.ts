@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import project from "../../package.json" with { type: "json" };
 import { consoleToken } from "../support/console-token.ts";
 import { browserPath, expectAccessible, openPage, startBrowser, type WatchedPage } from "./support/browser.ts";
 import { openPlace, picture, signIn, TAKES_PICTURES, visit as visitPage } from "./support/console-page.ts";
@@ -579,6 +580,11 @@ describe.skipIf(executable === undefined)("the console", () => {
     // The end of an entity's tokens has begun a run, which may still be under way.
     await page.getByRole("button", { name: /^Run(?: now|ning)$/ }).waitFor();
     await page.getByRole("figure", { name: "Requests" }).getByText(/\/s$/).first().waitFor();
+    // The root token of this test has no end: the check says so, and where the docs say what to do.
+    const rootTokens = page.getByRole("link", { name: "docs/runbook.md#a-root-token-lives" });
+    expect(await rootTokens.getAttribute("href")).toBe(
+      `${project.homepage}/blob/v${project.version}/docs/runbook.md#a-root-token-lives`,
+    );
     await page.getByRole("button", { name: "New quota…" }).click();
     await page.getByLabel("Name", { exact: true }).fill("logins");
     await page.getByLabel("Mount, or a path below one").fill("auth/ci");
