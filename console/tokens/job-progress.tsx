@@ -62,8 +62,6 @@ export function JobProgress({ id, onRead, leases }: JobProgressProps) {
       {job && (
         <p>
           <span class="number">{jobText(job)}</span>
-          {job.ended_before > 0 && `, ${count(job.ended_before)} had ended before`}
-          {job.mismatched > 0 && `, ${count(job.mismatched)} are not what the list says of them`}
           {job.not_ended > 0 && (
             <strong class="bad">
               , {count(job.not_ended)} that matched {running ? "not yet" : "not"} ended

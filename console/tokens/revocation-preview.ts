@@ -1,6 +1,5 @@
 import type { RevocationJob, Token } from "../../client/answers.d.ts";
 import { count, counted } from "../format.ts";
-import { amountText } from "./selection.ts";
 
 export type Group = Preview["by"]["mount"][number];
 
@@ -63,11 +62,19 @@ export const groupRows = (
     }),
   );
 
-/** The progress or the result of a revocation: `1,168 of 1,168 tokens ended: 38 that matched, with everything below`. */
-export function jobText({ state, total, preview, counted: soFar, matched }: RevocationJob): string {
+/**
+ * The progress or the result of a revocation: `3 of 4 tokens ended: 3 of the 4 that matched, with everything below, 1
+ * that matched had ended already`. While a job runs, the numbers do not add up yet.
+ */
+export function jobText({ state, total, preview, counted: soFar, matched, revoked, ...job }: RevocationJob): string {
   if (state === "counting") return `Counting: ${counted(soFar, "token")} so far`;
   const of = preview ? ` of ${counted(preview.total, "token")}` : "";
-  return `${amountText({ count: total, more: false })}${of} ended: ${matched ?? 0} that matched, with everything below`;
+  const ofMatched = revoked === matched ? "" : ` of the ${count(matched ?? 0)}`;
+  return [
+    `${count(total)}${of} ended: ${count(revoked)}${ofMatched} that matched, with everything below`,
+    ...(job.ended_before > 0 ? [`${count(job.ended_before)} that matched had ended already`] : []),
+    ...(job.mismatched > 0 ? [`${count(job.mismatched)} are not what the list says of them`] : []),
+  ].join(", ");
 }
 
 /** True for a stopped job that still finishes its step. */

@@ -225,7 +225,10 @@ export const JOB = z.object({
   counted: z.number(),
   preview: PREVIEW.optional(),
   matched: z.number().nullable(),
+  /** Tokens that it has ended, and those of them that matched. */
   total: z.number(),
+  revoked: z.number(),
+  ended_before: z.number().default(0),
   /** When it ended; null while its numbers may grow, also while a stopped job finishes its step. */
   finished: z.string().nullable(),
   failures: z.array(z.string()).default([]),

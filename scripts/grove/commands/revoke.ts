@@ -173,14 +173,16 @@ export async function isConfirmed(terminal: Terminal, question: string, answer: 
 }
 
 function showEnd(terminal: Terminal, job: Job, json: boolean, isQuiet: boolean): number {
-  const { state, matched, total, preview, failures, not_ended: left } = job;
+  const { state, matched, revoked, ended_before: before, total, preview, failures, not_ended: left } = job;
   if (json) {
     if (!isQuiet) terminal.out(JSON.stringify(job));
   } else {
     const style = state === "done" && failures.length === 0 ? "green" : "red";
-    const of = `${total} of ${preview?.total ?? 0} ended, ${matched ?? 0} that matched and everything below`;
-    const notEnded = left > 0 ? `, ${left} that matched not ended` : "";
-    terminal.out(styled(terminal, style, `${state}: ${of}${notEnded}, ${number(failures.length, "failure")}`));
+    const ofMatched = revoked === matched ? "" : ` of the ${matched ?? 0}`;
+    const of = `${total} of ${preview?.total ?? 0} ended, ${revoked}${ofMatched} that matched and everything below`;
+    const others =
+      (before > 0 ? `, ${before} that matched had ended already` : "") + (left > 0 ? `, ${left} not ended` : "");
+    terminal.out(styled(terminal, style, `${state}: ${of}${others}, ${number(failures.length, "failure")}`));
     const last = failures.at(-1);
     if (last !== undefined) terminal.say(`the last failure: ${harmless(last)}`);
     if (left > 0 && !isQuiet) terminal.say(`which and why: ${asCalled(`contain --job ${job.id}`)}`);

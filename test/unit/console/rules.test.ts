@@ -73,11 +73,22 @@ describe("the numbers of a revocation", () => {
 
   it("are what match, and all that end with them, before and after", () => {
     expect(jobText(job)).toBe("1,168 of 1,168 tokens ended: 38 that matched, with everything below");
+    expect(jobText({ ...job, state: "running", total: 600, revoked: 20 })).toBe(
+      "600 of 1,168 tokens ended: 20 of the 38 that matched, with everything below",
+    );
     expect(percentOf({ ...job, total: 584 })).toBe(50);
     const { preview: _, ...uncounted } = job;
     expect(jobText({ ...uncounted, state: "counting", counted: 600, matched: null })).toBe(
       "Counting: 600 tokens so far",
     );
+  });
+
+  it("add up when some that matched had ended already", () => {
+    const some = { ...job, preview: { ...preview, count: 4, total: 4 }, matched: 4, total: 3, revoked: 3 };
+    expect(jobText({ ...some, ended_before: 1 })).toBe(
+      "3 of 4 tokens ended: 3 of the 4 that matched, with everything below, 1 that matched had ended already",
+    );
+    expect(jobText({ ...some, mismatched: 1 })).toMatch(/, 1 are not what the list says of them$/);
   });
 
   it("may grow until the job has finished, also when it is stopped", () => {

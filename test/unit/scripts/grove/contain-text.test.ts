@@ -66,7 +66,7 @@ function tokensCanBeRevoked(): void {
   const times = { started: "2026-11-22T05:06:00Z", finished: "2026-11-22T05:06:07Z" };
   replies["POST /v1/sys/tokens/revoke"] = [data({ ...preview, sample: [] }), data({ job: "j1" })];
   replies["GET /v1/sys/tokens/jobs/j1"] = data({
-    ...{ id: "j1", state: "done", counted: 2, matched: 2, total: 3, preview, finished: times.finished },
+    ...{ id: "j1", state: "done", counted: 2, matched: 2, total: 3, revoked: 2, preview, finished: times.finished },
   });
   replies["GET /v1/sys/tokens/jobs/j1/receipt"] = data({
     ...{ job: "j1", state: "done", request_id: "r1", asked_by: null, ...times },

@@ -382,7 +382,10 @@ describe("grove revoke", () => {
   const preview = (change: Record<string, unknown> = {}) => data({ ...numbers(), sample: [token("a")], ...change });
   const finished = "2026-11-22T05:06:07Z";
   const job = (change: Record<string, unknown>) =>
-    data({ id: "j1", counted: 1168, matched: 38, total: 0, preview: numbers(), finished, failures: [], ...change });
+    data({
+      ...{ id: "j1", counted: 1168, matched: 38, total: 0, revoked: 38, preview: numbers(), finished, failures: [] },
+      ...change,
+    });
   const writes = () => asked.filter(({ request }) => request === "POST /v1/sys/tokens/revoke").map(({ body }) => body);
 
   it("shows what would end and stops there with --dry-run", async () => {
@@ -469,22 +472,26 @@ describe("grove revoke", () => {
 
   it("continues when the number is typed, and ends with 1 when something failed", async () => {
     replies["POST /v1/sys/tokens/revoke"] = [preview(), data({ job: "j1", state: "running" })];
-    replies["GET /v1/sys/tokens/jobs/j1"] = job({ state: "failed", total: 40, failures: ["x"] });
+    replies["GET /v1/sys/tokens/jobs/j1"] = job({
+      ...{ state: "failed", total: 40, revoked: 2, ended_before: 1, failures: ["x"] },
+    });
     expect(await grove("revoke --role ci", { interactive: true, ask: async () => " 1168\n" })).toBe(1);
-    expect(out.at(-1)).toBe("failed: 40 of 1168 ended, 38 that matched and everything below, 1 failure");
+    expect(out.at(-1)).toBe(
+      "failed: 40 of 1168 ended, 2 of the 38 that matched and everything below, 1 that matched had ended already, 1 failure",
+    );
   });
 
   it("follows a revocation that it stops until the step is done that it was at", async () => {
     replies["POST /v1/sys/tokens/jobs/j1/stop"] = job({ state: "stopped", finished: null });
     replies["GET /v1/sys/tokens/jobs/j1"] = [
       job({ state: "stopped", finished: null }),
-      job({ state: "stopped", total: 200 }),
+      job({ state: "stopped", total: 200, revoked: 6 }),
     ];
     const progress: (string | null)[] = [];
     const shown = { progress: (text: string | null) => void progress.push(text) };
     expect(await grove("revoke --stop j1", shown)).toBe(1);
     expect(progress).toContain("job j1: 0 of 1168 ended, stops after this step");
-    expect(out).toEqual(["stopped: 200 of 1168 ended, 38 that matched and everything below, 0 failures"]);
+    expect(out).toEqual(["stopped: 200 of 1168 ended, 6 of the 38 that matched and everything below, 0 failures"]);
   });
 
   it("says that nothing was revoked when more would end by then", async () => {
@@ -1101,7 +1108,7 @@ describe("grove contain", () => {
   beforeEach(() => {
     replies["POST /v1/sys/tokens/revoke"] = [data({ ...preview, sample: [] }), data({ job: "j1", state: "running" })];
     replies["GET /v1/sys/tokens/jobs/j1"] = data({
-      ...{ id: "j1", state: "done", counted: 2, matched: 1, total: 2, preview, failures: [] },
+      ...{ id: "j1", state: "done", counted: 2, matched: 1, total: 2, revoked: 1, preview, failures: [] },
       finished: "2026-11-22T05:06:07Z",
     });
     replies["GET /v1/sys/tokens/jobs/j1/receipt"] = data({
