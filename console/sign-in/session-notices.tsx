@@ -24,8 +24,8 @@ function RootNotice() {
     <aside class="session-notice" aria-label="Root token">
       <Icon name="info" />
       <span>
-        This is a root token: it may do everything, and the audit log can't name the person who uses it. Let people{" "}
-        <a href={href(["methods"], { setup: "people" })}>sign in with a method</a> and revoke it when that works.
+        A root token may do everything, and the audit log names nobody who uses it. Let people{" "}
+        <a href={href(["methods"], { setup: "people" })}>sign in with a method</a>, then revoke it.
       </span>
     </aside>
   );

@@ -319,6 +319,12 @@ describe.skipIf(executable === undefined)("sign-in by a method", () => {
       await openPlace(page, place);
       await notice.waitFor();
     }
+    // One line at the usual width: it is above every page.
+    const lines = `(() => {
+      const text = document.querySelector("[aria-label='Root token'] > span");
+      return text.offsetHeight / parseFloat(getComputedStyle(text).lineHeight);
+    })()`;
+    expect(await page.evaluate(lines)).toBeLessThan(2);
     await page.setViewportSize({ width: 390, height: 800 });
     expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(390);
     await expectAccessible(page);
