@@ -1,8 +1,8 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { RevocationJobs } from "../../client/answers.d.ts";
+import type { TokenEnd } from "../tokens/end.ts";
 import { AskedBy, ParentLink } from "../tokens/links.tsx";
-import type { TokenEnd } from "../tokens/selection.ts";
 import { Card, Empty, MoreButton, ProblemNotice, Segments } from "../ui/index.ts";
 import { Circumstances } from "./circumstances.tsx";
 import type { AuditEvent } from "./event.ts";

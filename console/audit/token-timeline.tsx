@@ -1,4 +1,4 @@
-import type { TokenEnd } from "../tokens/selection.ts";
+import type { TokenEnd } from "../tokens/end.ts";
 import { Card, ProblemNotice } from "../ui/index.ts";
 import { hashOfCaller } from "./event-kind.ts";
 import { MadeBelow } from "./made-below.tsx";

@@ -2,7 +2,7 @@ import { useMemo } from "preact/hooks";
 import { compact } from "../format.ts";
 import { href } from "../href.ts";
 import { useSession } from "../session.ts";
-import { nameOf } from "../tokens/selection.ts";
+import { nameOf } from "../tokens/token-name.ts";
 import { Empty, PageHead, ProblemNotice, useLoad } from "../ui/index.ts";
 import type { ColourBy } from "./area-category.ts";
 import { ColourChoice } from "./colour-choice.tsx";

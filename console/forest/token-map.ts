@@ -1,9 +1,10 @@
 import type { Token, TokenMap } from "../../client/answers.d.ts";
 import { counted } from "../format.ts";
 import { href } from "../href.ts";
+import type { Amount } from "../tokens/amount.ts";
+import { distinctNames } from "../tokens/distinct-names.ts";
 import { isBeingRevoked } from "../tokens/recent-revocations.ts";
-import { type Amount, nameOf } from "../tokens/selection.ts";
-import { distinctNames } from "./distinct-names.ts";
+import { nameOf } from "../tokens/token-name.ts";
 
 export type MountGroup = TokenMap["groups"][number];
 

@@ -1,9 +1,9 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { approximate, compact, counted } from "../format.ts";
 import { go } from "../router.ts";
+import { DIFFERS_BY } from "../tokens/distinct-names.ts";
 import { type ColourBy, categoryOf, paletteOf } from "./area-category.ts";
 import { OTHER_HUE } from "./category-hues.ts";
-import { DIFFERS_BY } from "./distinct-names.ts";
 import { goes, type Item, treesIn } from "./token-map.ts";
 import { type Area, layOut, neighbour } from "./treemap-layout.ts";
 

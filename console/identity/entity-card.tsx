@@ -7,7 +7,7 @@ import { entityName, isGenerated } from "../entity-names.ts";
 import { href } from "../href.ts";
 import { done } from "../result.ts";
 import { mayDo, useSession } from "../session.ts";
-import { amountText } from "../tokens/selection.ts";
+import { amountText } from "../tokens/amount.ts";
 import { readTokens } from "../tokens/token-api.ts";
 import { useLoad } from "../ui/index.ts";
 import { Aliases } from "./aliases.tsx";

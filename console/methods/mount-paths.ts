@@ -9,3 +9,6 @@ export const belowMount = (mount: string, path: string, name?: string): string =
 /** The endpoint of a mount itself, or of its tuning. */
 export const ofMount = (mount: string, what: "" | "tune" = ""): string =>
   `sys/auth/${encoded(mount)}${what === "" ? "" : "/tune"}`;
+
+/** The path of a mount below `auth/`, as pages name it. */
+export const mountName = (mount: string): string => mount.replace(/^auth\/|\/$/g, "");

@@ -7,8 +7,8 @@ import type { Problem } from "../result.ts";
 import { useSession } from "../session.ts";
 import { rowsOfEnded, singleRows } from "../tokens/ended-rows.ts";
 import { AskedBy, ParentLink } from "../tokens/links.tsx";
-import { nameOf } from "../tokens/selection.ts";
 import { listEnded } from "../tokens/token-api.ts";
+import { detailText, namedAncestor, nameOf } from "../tokens/token-name.ts";
 import {
   Accessor,
   DataTable,
@@ -37,6 +37,7 @@ export function EndedPage({ query }: { readonly query: URLSearchParams }) {
   const [problem, setProblem] = useState<Problem | null>(null);
   const tokens = [...(first.value?.tokens ?? []), ...(later?.tokens ?? [])];
   const isOfAll = Object.values(of).every((one) => one === "");
+  const known = new Map(tokens.map(({ token }) => [token.accessor, token]));
   const rows = isOfAll ? rowsOfEnded(tokens) : singleRows(tokens);
   const next = later?.next ?? first.value?.next ?? "";
   const more = async (): Promise<void> => {
@@ -100,6 +101,7 @@ export function EndedPage({ query }: { readonly query: URLSearchParams }) {
                         <a href={href(["receipts", of.job])}>receipt</a>
                       </>
                     )}
+                    <div class="muted small">{detailText(token, namedAncestor(token, known))}</div>
                   </>
                 ),
               },

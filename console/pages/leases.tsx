@@ -12,7 +12,7 @@ import { done } from "../result.ts";
 import { go } from "../router.ts";
 import { mayDo, useSession } from "../session.ts";
 import { Metadata } from "../tokens/links.tsx";
-import { nameOf } from "../tokens/selection.ts";
+import { nameOf } from "../tokens/token-name.ts";
 import {
   Card,
   Empty,

@@ -10,11 +10,12 @@ import { CheckAgain } from "../receipts/check-again.tsx";
 import { verifyEndOf } from "../receipts/read-receipt.ts";
 import type { Problem } from "../result.ts";
 import { useSession } from "../session.ts";
+import { amountText, childrenText, descendantsNoun, descendantsText } from "../tokens/amount.ts";
 import { EndedTokenPage } from "../tokens/ended-token.tsx";
 import { RevokeOne } from "../tokens/revoke-dialog.tsx";
-import { amountText, childrenText, descendantsText, nameOf, pairsText } from "../tokens/selection.ts";
 import { readToken, readTokenOrEnd } from "../tokens/token-api.ts";
 import { TokenFacts } from "../tokens/token-facts.tsx";
+import { detailText, nameOf } from "../tokens/token-name.ts";
 import {
   Accessor,
   AllowedButton,
@@ -123,13 +124,16 @@ function Detail({ detail }: { readonly detail: TokenDetail }) {
     <div class="stack">
       <section aria-label="What a revocation would take">
         <Figures
-          isWarning
+          isWarning={descendants.count > 0}
           rows={{
-            "Would go with it": (
-              <>
-                {amountText(descendants)} <small>{descendants.count === 1 ? "descendant" : "descendants"}</small>
-              </>
-            ),
+            "Would go with it":
+              descendants.count === 0 ? (
+                <small>nothing below it</small>
+              ) : (
+                <>
+                  {amountText(descendants)} <small>{descendantsNoun(descendants)}</small>
+                </>
+              ),
             Leases: amountText(leases),
             Cubbyhole: (
               <>
@@ -264,9 +268,9 @@ interface RelativeProps {
 function Relative({ token, depth, below }: RelativeProps) {
   return (
     <li style={{ "--depth": String(depth) }}>
-      <span>
+      <span class="row">
         <a href={href(["tokens", token.accessor])}>{nameOf(token)}</a>{" "}
-        <span class="muted small">{pairsText(token)}</span>
+        <span class="muted small">{detailText(token)}</span>
       </span>
       <span class="muted small number">
         {below !== "" && `${below} · `}

@@ -23,7 +23,8 @@ import { GroupedList } from "../tokens/grouped-list.tsx";
 import { groupingOf, isGrouping } from "../tokens/grouping.ts";
 import { isBeingRevoked } from "../tokens/recent-revocations.ts";
 import { RevokeMany } from "../tokens/revoke-dialog.tsx";
-import { nameOf, type Selection } from "../tokens/selection.ts";
+import type { Selection } from "../tokens/selection.ts";
+import { nameOf } from "../tokens/token-name.ts";
 import { Total } from "../tokens/token-total.tsx";
 import { useTokenPages } from "../tokens/use-token-pages.ts";
 import {
@@ -81,6 +82,7 @@ export function TokensPage({ query }: { readonly query: URLSearchParams }) {
     setSelected(new Set());
     go(href(["tokens"], { ...kept, ...change }), "replace");
   };
+  const known = useMemo(() => new Map(pages.tokens.map((one) => [one.accessor, one])), [pages.tokens]);
   const keys = useMemo(() => [...new Set(pages.tokens.flatMap((one) => Object.keys(one.metadata)))], [pages.tokens]);
   const notTaken = pages.problem?.status === 400 ? pages.problem.messages : [];
   const isFiltered = Object.keys(filter).length > 0;
@@ -202,7 +204,7 @@ export function TokensPage({ query }: { readonly query: URLSearchParams }) {
                         </td>
                         {columns.map((column) => (
                           <td key={column.name} class={column.right ? "right" : "wide"}>
-                            {column.cell(token)}
+                            {column.cell(token, known)}
                           </td>
                         ))}
                       </tr>

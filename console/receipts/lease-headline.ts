@@ -1,7 +1,7 @@
 import type { EndedCheck } from "../../client/answers.d.ts";
 import { count } from "../format.ts";
 import { leasesLeftText } from "../leases/lease-text.ts";
-import { type Amount, amountText } from "../tokens/selection.ts";
+import { type Amount, amountText } from "../tokens/amount.ts";
 
 /** The last answers of the trees about the ended tokens, or why there is none. */
 export type LeaseCheck = EndedCheck | "checking" | "failed" | "not asked";

@@ -1,5 +1,5 @@
 import { count } from "../format.ts";
-import type { Amount } from "../tokens/selection.ts";
+import type { Amount } from "../tokens/amount.ts";
 import type { Unrevoked } from "./whole-receipt.ts";
 
 /** Numbers of the leases of ended tokens, by state. */

@@ -1,6 +1,6 @@
 import { counted } from "../format.ts";
 import { LeaseFailures } from "../leases/failures.tsx";
-import { type Amount, amountText } from "../tokens/selection.ts";
+import { type Amount, amountText } from "../tokens/amount.ts";
 import { Notice } from "../ui/index.ts";
 import { leaseSums, leaseText } from "./lease-sums.ts";
 import type { Unrevoked } from "./whole-receipt.ts";

@@ -5,7 +5,7 @@ import { href } from "../href.ts";
 import { needsOf } from "../needed-capabilities.ts";
 import type { Answer } from "../result.ts";
 import { mayDo, useSession } from "../session.ts";
-import { nameOf } from "../tokens/selection.ts";
+import { distinctNames } from "../tokens/distinct-names.ts";
 import { Notice, useLoad } from "../ui/index.ts";
 import type { OrphansMade } from "./orphans-made.ts";
 
@@ -46,6 +46,7 @@ function Asked({ of, ask, action }: AskedProps) {
   if (found.problem) return <NotIncluded />;
   if (!found.value) return <p class="muted">Looking for orphans that they made…</p>;
   const { total, more, sample, accessors } = found.value;
+  const names = distinctNames(sample);
   if (total === 0 && more) return <p>Not all records were read: the audit log may have orphans that they made.</p>;
   if (total === 0) return <p class="muted">The audit store has no live orphan that they made.</p>;
   return (
@@ -57,7 +58,7 @@ function Asked({ of, ask, action }: AskedProps) {
         {sample.slice(0, NAMED).map((token, at) => (
           <span key={token.accessor}>
             {at > 0 && ", "}
-            <a href={href(["tokens", token.accessor])}>{nameOf(token)}</a>
+            <a href={href(["tokens", token.accessor])}>{names.get(token.accessor)}</a>
           </span>
         ))}
         {sample.length > NAMED && " …"}

@@ -4,16 +4,13 @@ import { href } from "../href.ts";
 import { leaseHref } from "../leases/lease-text.ts";
 import type { Problem } from "../result.ts";
 import { isSecretLike, looksChosen } from "../secret-detection.ts";
-import { nameOf, pairsText } from "../tokens/selection.ts";
+import { detailText, nameOf } from "../tokens/token-name.ts";
 import type { Found } from "./search-result.ts";
-
-/** Metadata pairs shown beside a result. */
-const PAIRS = 2;
 
 export const foundToken = (token: Token): Found => ({
   kind: "Tokens",
   name: nameOf(token),
-  detail: [token.mount, token.role, pairsText(token, PAIRS), shortAccessor(token.accessor)].filter(Boolean).join(" · "),
+  detail: [token.mount, token.role, detailText(token), shortAccessor(token.accessor)].filter(Boolean).join(" · "),
   href: href(["tokens", token.accessor]),
 });
 

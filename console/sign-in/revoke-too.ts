@@ -1,5 +1,5 @@
 import type { Self } from "../../client/answers.d.ts";
-import { type Amount, amountText } from "../tokens/selection.ts";
+import { type Amount, amountText } from "../tokens/amount.ts";
 
 /**
  * What ends when the token of the session is revoked at the sign-out, and what that means.

@@ -4,7 +4,7 @@ import { needsOf } from "../needed-capabilities.ts";
 import { Confirm } from "../records/confirm.tsx";
 import type { Problem } from "../result.ts";
 import { mayDo, type Session } from "../session.ts";
-import type { Amount } from "../tokens/selection.ts";
+import type { Amount } from "../tokens/amount.ts";
 import { readToken } from "../tokens/token-api.ts";
 import { AllowedButton, Dialog, Icon, SendProblem } from "../ui/index.ts";
 import { revocationTexts } from "./revoke-too.ts";

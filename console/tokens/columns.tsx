@@ -4,7 +4,7 @@ import { count, duration } from "../format.ts";
 import { href } from "../href.ts";
 import { Accessor, End, Menu, Time } from "../ui/index.ts";
 import { EntityLink, Metadata, MethodLink, Policies, RoleLink } from "./links.tsx";
-import { nameOf, pairsText } from "./selection.ts";
+import { detailText, namedAncestor, nameOf } from "./token-name.ts";
 
 export interface Column {
   readonly name: string;
@@ -12,38 +12,48 @@ export interface Column {
   readonly right?: boolean;
   /** The API's name of this sort order. */
   readonly sort?: string;
-  cell(token: Token): ComponentChildren;
+  /** @param known the tokens of the list, by accessor */
+  cell(token: Token, known: ReadonlyMap<string, Token>): ComponentChildren;
 }
 
 const NONE = <span class="muted">–</span>;
 
-/** The name, with metadata that distinguishes tokens of the same name when there is no room for a metadata column. */
-const NAME_AND_METADATA: Column = {
+function Name({ token }: { readonly token: Token }) {
+  return (
+    <a href={href(["tokens", token.accessor])} title={nameOf(token)}>
+      {nameOf(token)}
+    </a>
+  );
+}
+
+/** The name, with what distinguishes tokens of the same name when there is no room for columns of it. */
+const NAME_AND_DETAIL: Column = {
   name: "name",
   label: "Token",
-  cell: (token) => (
+  cell: (token, known) => (
     <>
-      <a href={href(["tokens", token.accessor])} title={nameOf(token)}>
-        {nameOf(token)}
-      </a>
-      <div class="muted small ellipsis">{pairsText(token)}</div>
+      <Name token={token} />
+      <div class="muted small ellipsis">{detailText(token, namedAncestor(token, known))}</div>
     </>
   ),
 };
 
 /** True when each row has a second line with metadata. */
-export const haveSecondLine = ([first]: readonly Column[]): boolean => first === NAME_AND_METADATA;
+export const haveSecondLine = ([first]: readonly Column[]): boolean => first === NAME_AND_DETAIL;
 
 /** All columns; the first is always shown. */
 export const COLUMNS: readonly Column[] = [
   {
     name: "name",
     label: "Token",
-    cell: (token) => (
-      <a href={href(["tokens", token.accessor])} title={nameOf(token)}>
-        {nameOf(token)}
-      </a>
-    ),
+    cell: (token, known) => {
+      const above = namedAncestor(token, known);
+      return (
+        <>
+          <Name token={token} /> {above !== "" && <span class="small">below {above}</span>}
+        </>
+      );
+    },
   },
   {
     name: "accessor",
@@ -110,7 +120,7 @@ export function shownColumns(query: URLSearchParams, windowWidth: number): reado
   const chosen = query.get("columns")?.split(",");
   const named = chosen ?? usualColumns(windowWidth);
   const [, ...others] = COLUMNS;
-  const [first] = chosen || named.includes("metadata") ? COLUMNS : [NAME_AND_METADATA];
+  const [first] = chosen || named.includes("metadata") ? COLUMNS : [NAME_AND_DETAIL];
   return [...(first ? [first] : []), ...others.filter(({ name }) => named.includes(name))];
 }
 

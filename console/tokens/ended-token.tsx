@@ -6,8 +6,8 @@ import { counted } from "../format.ts";
 import { href } from "../href.ts";
 import { Accessor, Card, Facts, Notice, PageHead, Time } from "../ui/index.ts";
 import { AskedBy, ParentLink } from "./links.tsx";
-import { nameOf } from "./selection.ts";
 import { TokenFacts } from "./token-facts.tsx";
+import { nameOf } from "./token-name.ts";
 
 /** The page of a token that has ended: when, how, by whom, and what ended with it. */
 export function EndedTokenPage({ token, ended }: EndedToken) {

@@ -1,6 +1,6 @@
 import type { Token } from "../../client/answers.d.ts";
 import type { Filter } from "./filter.ts";
-import { nameOf } from "./selection.ts";
+import { nameOf } from "./token-name.ts";
 
 /** A grouping of tokens: a field, or `metadata.` and a key. */
 export type GroupBy = string;

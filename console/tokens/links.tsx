@@ -1,8 +1,9 @@
 import { shortAccessor } from "../format.ts";
 import { href } from "../href.ts";
+import { mountName } from "../methods/mount-paths.ts";
 import { Tags } from "../ui/index.ts";
 import { useEntityNames, useTokenName } from "../use-names.ts";
-import { type Asker, mountName } from "./selection.ts";
+import type { Asker } from "./end.ts";
 
 /** Policies as links to their texts; `root` has none. */
 export function Policies({ names, most }: { readonly names: readonly string[]; readonly most: number }) {

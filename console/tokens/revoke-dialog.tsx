@@ -13,10 +13,12 @@ import { go } from "../router.ts";
 import { mayDo, useSession } from "../session.ts";
 import { Dialog, Facts, Field, Figures, Notice, SendProblem, TextInput, useTried, Working } from "../ui/index.ts";
 import { useEntityNames } from "../use-names.ts";
+import { amountText } from "./amount.ts";
 import { noteRevocation } from "./recent-revocations.ts";
 import { entitiesIn, groupRows, type Preview } from "./revocation-preview.ts";
-import { amountText, isConfirmed, nameOf, type Selection } from "./selection.ts";
+import { isConfirmed, type Selection } from "./selection.ts";
 import { beginRevocation, previewRevocation, revokeToken } from "./token-api.ts";
+import { nameOf } from "./token-name.ts";
 import { WaysBackNotice } from "./ways-back-notice.tsx";
 
 interface RevokeOneProps {

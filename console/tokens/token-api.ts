@@ -12,8 +12,9 @@ import type {
 import type { Api, Query } from "../api.ts";
 import { pathOf } from "../href.ts";
 import { type Answer, done, failed } from "../result.ts";
+import type { Amount } from "./amount.ts";
 import type { Preview } from "./revocation-preview.ts";
-import { type Amount, refusalOf, type Selection } from "./selection.ts";
+import { refusalOf, type Selection } from "./selection.ts";
 
 export type Child = TokenDetail["children"][number];
 

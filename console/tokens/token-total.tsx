@@ -3,8 +3,8 @@ import type { TokenSummary } from "../../client/answers.d.ts";
 import { count, counted } from "../format.ts";
 import { useSession } from "../session.ts";
 import { useLoad } from "../ui/index.ts";
+import { type Amount, amountText } from "./amount.ts";
 import { type Filter, filterBody } from "./filter.ts";
-import { type Amount, amountText } from "./selection.ts";
 import { countTokens } from "./token-api.ts";
 
 interface TotalProps {

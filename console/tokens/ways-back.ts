@@ -1,6 +1,6 @@
 import { href } from "../href.ts";
+import { mountName } from "../methods/mount-paths.ts";
 import type { Preview } from "./revocation-preview.ts";
-import { mountName } from "./selection.ts";
 
 /** A page of a method or a role that can issue new tokens. */
 export interface Way {

@@ -127,6 +127,42 @@ describe.skipIf(executable === undefined)("the console", () => {
     await picture(page, "console-tree");
   });
 
+  it("tells tokens without a name apart, and says of one that nothing is below it", async () => {
+    const make = async (token: string, body: object) => {
+      const made = await call(server, "POST", "/v1/auth/token/create", { token, body: { ttl: "1h", ...body } });
+      return made.body.auth as { readonly client_token: string; readonly accessor: string };
+    };
+    const billing = await make(server.rootToken, { display_name: "billing", policies: ["web", "deploy", "old"] });
+    const middle = await make(billing.client_token, { policies: ["deploy"] });
+    const leaf = await make(middle.client_token, { policies: ["deploy"], no_default_policy: true });
+    await make(billing.client_token, { policies: ["old"] });
+    await openPlace(page, `tokens/${billing.accessor}`);
+    const lineage = page.getByRole("region", { name: "Lineage" });
+    await lineage
+      .getByRole("listitem")
+      .filter({ hasText: /^token deploy/ })
+      .waitFor();
+    await lineage
+      .getByRole("listitem")
+      .filter({ hasText: /^token old/ })
+      .waitFor();
+    // In the list they are below the next one with a name.
+    await openPlace(page, `tokens?search=${billing.accessor.slice(0, 12)}`);
+    const below = page.getByRole("row").filter({ hasText: "token below token-billing" });
+    await expect.poll(() => below.count()).toBe(3);
+    await page.setViewportSize({ width: 850, height: 800 });
+    await page.getByText("below token-billing · old", { exact: true }).waitFor();
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await openPlace(page, `tokens/${leaf.accessor}`);
+    const taken = page.getByRole("region", { name: "What a revocation would take" });
+    await taken.getByText("nothing below it", { exact: true }).waitFor();
+    await expectAccessible(page);
+    await call(server, "POST", "/v1/auth/token/revoke-accessor", {
+      token: server.rootToken,
+      body: { accessor: billing.accessor },
+    });
+  });
+
   it("finds a token by a filter in the address, shows what would die with it, revokes it, and it is gone", async () => {
     await visit("Tokens");
     await page.getByLabel("Name", { exact: true }).fill("token-region-1");

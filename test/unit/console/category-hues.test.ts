@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { huesOf, OTHER_HUE } from "../../../console/forest/category-hues.ts";
-import { distinctNames } from "../../../console/forest/distinct-names.ts";
+import { distinctNames } from "../../../console/tokens/distinct-names.ts";
 import { roundTop } from "../../../console/ui/chart-scale.ts";
 import { consoleToken } from "../../support/console-token.ts";
 

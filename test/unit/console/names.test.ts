@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { entityName, namesOfEntities } from "../../../console/entity-names.ts";
 import { entitiesIn } from "../../../console/tokens/revocation-preview.ts";
+import { detailText, namedAncestor } from "../../../console/tokens/token-name.ts";
+import { consoleToken } from "../../support/console-token.ts";
 
 const GENERATED = "entity_8fbd5f35e2ad81e7a1e8.root";
 
@@ -38,5 +40,29 @@ describe("the name of an entity", () => {
     const id = "8fbd5f35-e2ad-81e7-a1e8-0123456789ab";
     const owner = ["ledger", id, ""].map((key) => ({ key, count: 1 }));
     expect(entitiesIn({ by: { owner, type: [], role: [], mount: [] } })).toEqual([id]);
+  });
+});
+
+describe("a token without a name", () => {
+  const plain = { display_name: "token", path: "auth/token/create", policies: ["default", "deploy"] };
+  const web = consoleToken({ accessor: "w", display_name: "token-web" });
+  const middle = consoleToken({ ...plain, accessor: "m", parent: "w" });
+  const leaf = consoleToken({ ...plain, accessor: "l", parent: "m" });
+  const known = new Map([web, middle, leaf].map((one) => [one.accessor, one]));
+
+  it("is told from others by the next ancestor with a name, its policies and the path that made it", () => {
+    expect(namedAncestor(leaf, known)).toBe("token-web");
+    expect(detailText(leaf, "token-web")).toBe("below token-web · deploy");
+    expect(detailText({ ...leaf, path: "auth/token/create/ci", policies: ["default"] })).toBe(
+      "default · auth/token/create/ci",
+    );
+    expect(detailText({ ...leaf, policies: [] })).toBe("");
+  });
+
+  it("has no such ancestor where none is known, and needs none where its metadata tell it", () => {
+    expect(namedAncestor(leaf, new Map([[leaf.accessor, leaf]]))).toBe("");
+    expect(namedAncestor(web, known)).toBe("");
+    expect(detailText({ ...leaf, metadata: { team: "a", env: "b", x: "c" } })).toBe("team=a · env=b");
+    expect(detailText(web)).toBe("");
   });
 });

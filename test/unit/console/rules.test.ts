@@ -5,6 +5,7 @@ import { compact, duration, localTime, queryTime, relative } from "../../../cons
 import { queryOf } from "../../../console/href.ts";
 import { offsetOf, placeIn } from "../../../console/policies/policy-endpoint.ts";
 import { typedNumberMistake } from "../../../console/records/typed-confirmation.ts";
+import { childrenText, descendantsText } from "../../../console/tokens/amount.ts";
 import {
   filterBody,
   filterOf,
@@ -23,7 +24,7 @@ import {
   jobText,
   percentOf,
 } from "../../../console/tokens/revocation-preview.ts";
-import { childrenText, descendantsText, isConfirmed } from "../../../console/tokens/selection.ts";
+import { isConfirmed } from "../../../console/tokens/selection.ts";
 import { consoleToken } from "../../support/console-token.ts";
 
 describe("times and numbers of the console", () => {

@@ -1,6 +1,6 @@
 import type { Token } from "../../client/answers.d.ts";
 import { shortAccessor } from "../format.ts";
-import { nameOf } from "../tokens/selection.ts";
+import { nameOf } from "./token-name.ts";
 
 /** Separates a shared name from what is different. */
 export const DIFFERS_BY = " · ";

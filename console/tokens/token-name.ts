@@ -1,0 +1,52 @@
+import type { Token } from "../../client/answers.d.ts";
+
+/** The display name of a token that was made without one. */
+const UNNAMED = "token";
+
+export const nameOf = (token: Token): string => token.display_name || UNNAMED;
+
+const isNamed = (token: Token): boolean => nameOf(token) !== UNNAMED;
+
+/** Most metadata pairs, and policies, that are named. */
+const PAIRS = 2;
+const POLICIES = 3;
+
+const pairsText = ({ metadata }: Token): string =>
+  Object.entries(metadata)
+    .slice(0, PAIRS)
+    .map(([key, value]) => `${key}=${value}`)
+    .join(" · ");
+
+/** The path of most tokens, which distinguishes none. */
+const USUAL_PATH = "auth/token/create";
+
+/**
+ * What distinguishes a token from others of the same name: its metadata; without a name and metadata its next ancestor
+ * with a name, its policies and the path that made it.
+ */
+export function detailText(token: Token, above = ""): string {
+  const pairs = pairsText(token);
+  if (pairs !== "" || isNamed(token)) return pairs;
+  const { policies, path } = token;
+  const given = policies.filter((name) => name !== "default");
+  return [
+    above === "" ? "" : `below ${above}`,
+    (given.length > 0 ? given : policies).slice(0, POLICIES).join(", "),
+    path === USUAL_PATH ? "" : path,
+  ]
+    .filter((text) => text !== "")
+    .join(" · ");
+}
+
+/**
+ * The name of the next ancestor with a name, for a token without one; "" when the token has a name, or the tokens that
+ * are known do not tell.
+ *
+ * @param known by accessor
+ */
+export function namedAncestor(token: Token, known: ReadonlyMap<string, Token>): string {
+  if (isNamed(token)) return "";
+  let above = known.get(token.parent ?? "");
+  while (above && !isNamed(above)) above = known.get(above.parent ?? "");
+  return above ? nameOf(above) : "";
+}
