@@ -9,12 +9,15 @@ import { arrival, audit, faults, installation, metrics } from "./middleware.ts";
 import { request } from "./read-request.ts";
 import { respond } from "./respond.ts";
 import { serve } from "./serve.ts";
+import { unreadBody } from "./unread-body.ts";
 
 /**
  * The HTTP interface of the Worker. A request passes the lines below from top to bottom. Paths are matched as they were
  * sent: an encoded path is never that of the console.
  */
 export const app = new Hono<AppEnv>({ getPath: ({ url }) => readUrl(url).pathname });
+
+app.use(unreadBody); // reads what an answer did not need
 
 // The console needs neither keys nor objects, so it is also served while the service is sealed.
 app.route("/", consolePages);

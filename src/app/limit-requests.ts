@@ -1,5 +1,4 @@
 import type { GroveRequest } from "../wire/request.ts";
-import { dropRefusedPart } from "./backup-part.ts";
 import type { Admission, AppContext, Middleware } from "./context.ts";
 import { admit, admitByRole } from "./rate-limit.ts";
 import { answerRefusal } from "./respond.ts";
@@ -9,7 +8,6 @@ export const limitRequests: Middleware = async (c, next) => {
   const admission = await admit(c);
   c.set("admission", admission);
   if (!admission.refusal) return next();
-  await dropRefusedPart(c);
   return withLimits(answerRefusal(c, admission.refusal), admission);
 };
 

@@ -5,7 +5,7 @@ import { MAX_RESTORED_BYTES } from "../base/limits.ts";
 import type { Env } from "../env.ts";
 import { loadRestoring } from "../system/installation.ts";
 import { readTokenHeader } from "../wire/request.ts";
-import { dropRefusedPart, isBackupPart } from "./backup-part.ts";
+import { isBackupPart } from "./backup-part.ts";
 import type { AppContext, Middleware } from "./context.ts";
 import { limitRole, withLimits } from "./limit-requests.ts";
 import { answerRefusal } from "./respond.ts";
@@ -18,10 +18,7 @@ export const request: Middleware = async (c, next) => {
   const began = currentTime();
   const dialect = c.get("dialect");
   const read = await dialect.readRequest(c.req.raw, c.get("head"), await settingsFor(c), c.get("requestId"));
-  if (!read.ok) {
-    await dropRefusedPart(c);
-    return (await limitRole(c, null)) ?? answerRefusal(c, read.error);
-  }
+  if (!read.ok) return (await limitRole(c, null)) ?? answerRefusal(c, read.error);
   if (currentTime() - began >= SLOW_BODY_MS) {
     c.set("installation", await openInstallation(c.env, read.value.token));
   }
