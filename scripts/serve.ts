@@ -126,7 +126,8 @@ async function startInCluster(
   const archive = await startArchive(data.file(ARCHIVE_SOCKET), archiveInBucket(joined.value.bucket));
   if (!archive.ok) return archive;
   const socket = data.file(WORKER_SOCKET);
-  const node = startNode({ prepared: prepared.value, socket, listen, timeDivisor, lastError, say });
+  const leave = () => callCron(data, "/leaving");
+  const node = startNode({ prepared: prepared.value, socket, listen, timeDivisor, lastError, leave, say });
   return ok({ kind: "node", archive: archive.value, faults, ...joined.value, ...node });
 }
 

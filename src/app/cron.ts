@@ -56,7 +56,7 @@ export class CronTrigger extends WorkerEntrypoint<Env> {
   }
 
   /**
-   * A cluster node calls `/up` once a minute, and `/left` when it stops. A server that sees a fault of its disk, or old
+   * A cluster node calls `/up` once a minute, `/leaving` before it hands over its objects, and `/left` when it stops. A server that sees a fault of its disk, or old
    * data, calls `/storage-faults`. Any other path runs the hourly work.
    */
   async #workOf({ pathname, searchParams }: URL): Promise<void> {
@@ -67,6 +67,7 @@ export class CronTrigger extends WorkerEntrypoint<Env> {
       if (servedAt !== null) noteOldData({ servedAt, isCopy: searchParams.get("copy") === "true" });
       return noteDamaged(searchParams.getAll("damaged"));
     }
+    if (pathname === "/leaving") return this.env.deployment.moves?.leave();
     const node = (searchParams.get("node") ?? "").slice(0, MAX_NODE_NAME);
     if (pathname !== "/up" && pathname !== "/left") return hourly(this.env);
     if (!(await loadInstallation(this.env)).ok) return;

@@ -1,3 +1,4 @@
+import { ObjectMoves } from "../base/object-moves.ts";
 import { OWN_THREADS, SharedThread } from "../base/shared-thread.ts";
 import type { Env } from "../env.ts";
 import type { TreeDeployment } from "../tree/deployment.ts";
@@ -11,7 +12,7 @@ export const NETWORK: TreeDeployment = {
   pace: OWN_THREADS,
   clockSkewMs: 60_000,
   offersJurisdictions: true,
-  repeatsLostCalls: false,
+  moves: null,
   delayElsewhereMs: (maxAgeMs) => maxAgeMs,
   graceMs: () => 0,
   treesElsewhere: (changed) => changed,
@@ -30,7 +31,7 @@ export const ONE_PROCESS: TreeDeployment = {
   pace: new SharedThread(),
   clockSkewMs: 0,
   offersJurisdictions: false,
-  repeatsLostCalls: false,
+  moves: null,
   delayElsewhereMs: () => 0,
   graceMs: (setMs) => setMs,
   treesElsewhere: () => [],
@@ -49,7 +50,7 @@ export const CLUSTER: TreeDeployment = {
   pace: new SharedThread(),
   clockSkewMs: 30_000,
   offersJurisdictions: false,
-  repeatsLostCalls: true,
+  moves: new ObjectMoves(),
   shareOfCheck: ONE_PROCESS.shareOfCheck,
 };
 

@@ -1,4 +1,5 @@
 import type { Ms } from "./clock.ts";
+import type { ObjectMoves } from "./object-moves.ts";
 import type { SweepPace } from "./shared-thread.ts";
 
 /**
@@ -12,8 +13,8 @@ export interface Deployment {
   readonly clockSkewMs: Ms;
   /** True when the platform can restrict where objects are stored and run. */
   readonly offersJurisdictions: boolean;
-  /** True where objects move between nodes while they are in use, so that calls to them are lost. */
-  readonly repeatsLostCalls: boolean;
+  /** What is known about moves of objects; null where no object moves while it is in use, so that no call is lost. */
+  readonly moves: ObjectMoves | null;
   /** Time after which every isolate applies a change, if its copies are at most `maxAgeMs` old. */
   delayElsewhereMs(maxAgeMs: Ms): Ms;
   /** How long a copy may be used beyond its maximum age while its object does not answer. @param setMs the setting */

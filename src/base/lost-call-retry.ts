@@ -1,32 +1,37 @@
-import { type Ms, sleep } from "./clock.ts";
+import { currentTime, type Ms, sleep } from "./clock.ts";
 import type { Deployment } from "./deployment.ts";
+import { isRefusedByLeavingNode } from "./object-moves.ts";
 import { givenUp, isGivenUp, isLostCall } from "./platform-errors.ts";
 
-/** Pauses before the repetitions of a lost call: longer than an object needs to move from a node that stops. */
+/** Pauses before the repetitions of a lost call. */
 const PAUSES_MS: readonly Ms[] = [0, 50, 100, 200, 400, 800];
+/** The same while a node hands over its objects, which takes longer on a busy machine. */
+const HAND_OVER_PAUSES_MS: readonly Ms[] = [...PAUSES_MS, 800, 800, 800];
 
 /**
  * Calls an object. In a cluster a call is lost when its object moves to another node, or the node of the object ends. A
- * lost call is repeated for about 1.5 s; each attempt looks the object up again. The time is short: a waiting request
- * takes capacity from requests to other objects, and clients retry after the 503.
+ * lost call is repeated for about 1.5 s, or 4 s while a node hands over its objects; each attempt looks the object up
+ * again. The time is short: a waiting request takes capacity from requests to other objects, and clients retry after
+ * the 503.
  *
- * @param call must be safe to repeat: a lost call may have been carried out. `again`: it is a repetition.
+ * @param call must be safe to repeat: a lost call may have been carried out. `again`: an earlier attempt may have been.
  * @throws the error of the last attempt. The error of a call that was lost at every attempt is marked by `givenUp`, so
  *   that callers in other objects don't repeat it: the waits of a chain of calls would multiply.
  */
 export async function repeated<T>(
-  { repeatsLostCalls }: Pick<Deployment, "repeatsLostCalls">,
+  { moves }: Pick<Deployment, "moves">,
   call: (again: boolean) => Promise<T>,
   wait: (ms: Ms) => Promise<void> = sleep,
 ): Promise<T> {
-  const pauses = repeatsLostCalls ? PAUSES_MS : [];
+  let again = false;
   for (let attempt = 0; ; attempt++) {
     try {
-      return await call(attempt > 0);
+      return await call(again);
     } catch (error) {
-      const pauseMs = pauses[attempt];
-      if (!repeatsLostCalls || !isLostCall(error) || isGivenUp(error)) throw error;
+      if (!moves || !isLostCall(error) || isGivenUp(error)) throw error;
+      const pauseMs = (moves.arePlanned(currentTime()) ? HAND_OVER_PAUSES_MS : PAUSES_MS)[attempt];
       if (pauseMs === undefined) throw givenUp(error);
+      again ||= !isRefusedByLeavingNode(error);
       await wait(pauseMs);
     }
   }

@@ -1,8 +1,9 @@
-import type { Ms } from "./clock.ts";
+import { currentTime, type Ms } from "./clock.ts";
 import type { Deployment } from "./deployment.ts";
 import { within } from "./location.ts";
 import { repeated } from "./lost-call-retry.ts";
-import { givenUp, isMissingMethod } from "./platform-errors.ts";
+import type { ObjectMoves } from "./object-moves.ts";
+import { givenUp, isLostCall, isMissingMethod } from "./platform-errors.ts";
 
 type Method<T> = keyof T & string;
 
@@ -16,7 +17,7 @@ interface CallRules<T> {
 
 interface StubEnv {
   readonly JURISDICTION?: string;
-  readonly deployment: Pick<Deployment, "repeatsLostCalls">;
+  readonly deployment: Pick<Deployment, "moves">;
 }
 
 /** Properties of a stub that are no methods of its object. */
@@ -43,14 +44,16 @@ export function objectNamed<T extends Rpc.DurableObjectBranded>(
  *
  * - A lost call of a method in `rules.repeated` is repeated, see `repeated`.
  * - Another method may have been carried out, so it is not repeated. It is called when the object has answered a ping.
- *   The ping is repeated, and a call is not lost because the object was about to move before it.
+ *   The ping is repeated, and a call is not lost because the object was about to move before it. For a method in
+ *   `rules.byCaller` this holds only while objects are likely to move: a ping takes as long as the call.
  * - A call of an object that answers neither the call nor pings for ten seconds is given up. A call of an object that
  *   works for longer is not.
  *
  * @param find looks the object up: each repetition does so, because a stub whose call was lost is of no use any more.
  */
 export function stubWith<Stub extends object>({ deployment }: StubEnv, rules: CallRules<Stub>, find: () => Stub): Stub {
-  if (!deployment.repeatsLostCalls) return find();
+  const { moves } = deployment;
+  if (!moves) return find();
   const repeats: readonly string[] = rules.repeated;
   const byCaller: readonly string[] = rules.byCaller ?? [];
   return new Proxy(find(), {
@@ -60,10 +63,10 @@ export function stubWith<Stub extends object>({ deployment }: StubEnv, rules: Ca
         return typeof property === "function" ? property.bind(stub) : property;
       }
       return async (...args: unknown[]): Promise<unknown> => {
-        const call = (found: Stub) => answerOf(found, invoke(found, name, args));
-        if (byCaller.includes(name)) return call(find());
+        const call = (found: Stub) => answerOf(moves, found, invoke(found, name, args));
         if (repeats.includes(name)) return repeated(deployment, () => call(find()));
-        return call(await repeated(deployment, () => reached(find())));
+        if (byCaller.includes(name) && !moves.areLikely(currentTime())) return call(find());
+        return call(await repeated(deployment, () => reached(moves, find())));
       };
     },
   });
@@ -76,8 +79,8 @@ async function invoke(stub: object, name: string, args: readonly unknown[]): Pro
 }
 
 /** Returns the stub when its object has answered. */
-async function reached<Stub extends object>(stub: Stub): Promise<Stub> {
-  await answerOf(stub, ping(stub));
+async function reached<Stub extends object>(moves: ObjectMoves, stub: Stub): Promise<Stub> {
+  await answerOf(moves, stub, ping(stub));
   return stub;
 }
 
@@ -90,8 +93,8 @@ async function ping(stub: object): Promise<void> {
   }
 }
 
-/** Returns the answer of a call. @throws the error of a lost call when the object falls silent. */
-async function answerOf<T>(stub: object, call: Promise<T>): Promise<T> {
+/** Returns the answer of a call, and notes a lost one. @throws the error of a lost call when the object falls silent. */
+async function answerOf<T>(moves: ObjectMoves, stub: object, call: Promise<T>): Promise<T> {
   const { promise: silence, reject } = Promise.withResolvers<never>();
   let timer: ReturnType<typeof setTimeout> | undefined;
   let isOver = false;
@@ -108,6 +111,9 @@ async function answerOf<T>(stub: object, call: Promise<T>): Promise<T> {
   after(SILENCE_MS, check);
   try {
     return await Promise.race([call, silence]);
+  } catch (error) {
+    if (isLostCall(error)) moves.noteLostCall(error, currentTime());
+    throw error;
   } finally {
     isOver = true;
     clearTimeout(timer);

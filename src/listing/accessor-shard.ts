@@ -185,8 +185,10 @@ export class AccessorShard extends DurableObject<ListingEnv> {
     return endsByGroup(this.#tables, query);
   }
 
-  /** Answers that the object can be reached. See `stubWith`. */
-  ping(): void {}
+  /** See `StoredObject.ping`. */
+  ping(): void {
+    this.env.deployment.moves?.accept();
+  }
 
   /** Returns the largest trees of a mount whose first token is in this shard. */
   largestTrees(mount: string): TreeSize[] {

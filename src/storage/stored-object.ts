@@ -1,5 +1,6 @@
 import { DurableObject } from "cloudflare:workers";
 import { currentTime } from "../base/clock.ts";
+import type { Deployment } from "../base/deployment.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import {
   dropTables,
@@ -92,11 +93,15 @@ export interface PageTaking {
   readonly move: ((table: string, row: StoredRow, from: string) => StoredRow) | null;
 }
 
+interface StoredEnv {
+  readonly deployment: Pick<Deployment, "moves">;
+}
+
 /**
  * A Durable Object whose rows are part of a backup. Rows are exported as they are stored: sealed values and keyed
  * hashes. Members that must not be callable over RPC are fields.
  */
-export abstract class StoredObject<Env> extends DurableObject<Env> {
+export abstract class StoredObject<Env extends StoredEnv> extends DurableObject<Env> {
   /** The object id that the seals of the rows contain. */
   protected readonly origin: ObjectOrigin;
   /** Returns how pages are written. @throws unless the installation is being restored. */
@@ -151,8 +156,10 @@ export abstract class StoredObject<Env> extends DurableObject<Env> {
     this.ctx.abort("the object is restored");
   }
 
-  /** Answers that the object can be reached. See `stubWith`. */
-  ping(): void {}
+  /** Answers that the object can be reached and stays on its node. See `stubWith`. @throws a lost call otherwise. */
+  ping(): void {
+    this.env.deployment.moves?.accept();
+  }
 
   /** Does nothing. Objects with background work override it. */
   override alarm(): void | Promise<void> {}

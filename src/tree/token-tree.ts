@@ -125,6 +125,7 @@ export class TokenTree extends StoredObject<TreeEnv> {
    *   token is alive. A failure of the action itself is the inner error, because the caller is authenticated.
    */
   async run(call: TreeCall): Promise<Result<TreeAnswer>> {
+    this.env.deployment.moves?.accept();
     const loaded = await loadInstallation(this.env, call.watermark);
     if (!loaded.ok) return loaded;
     const installation = loaded.value;
@@ -144,6 +145,7 @@ export class TokenTree extends StoredObject<TreeEnv> {
 
   /** Performs an action on a token for a caller whose own tree allowed it. "not_found" when the target is not alive. */
   act(action: TargetAction): Promise<Result<Outcome>> {
+    this.env.deployment.moves?.accept();
     return this.#opened((tree) => {
       const now = currentTime();
       const outcome = act(tree, action, null, now);

@@ -393,17 +393,19 @@ describe("a node that slept past its lease", () => {
   });
 });
 
-/** Sends a request as a client behind a balancer that asks /ready before: null, or what was wrong with the answer. */
-async function askReady(method: string, operation: string, token: string): Promise<string | null> {
+/** Sends a request as a client behind a balancer that asks /ready before. @throws what was wrong with the answer. */
+async function askReady(method: string, path: string, token: string, body?: object): Promise<Response> {
   const states = await Promise.all(nodes.map((_, at) => isReady(at).catch(() => 0)));
   const ready = nodes.filter((_, at) => states[at] === 200);
   const chosen = ready[Math.floor(Math.random() * ready.length)];
-  if (!chosen) return "no node is ready";
-  const answer = await fetch(`${chosen.address}/v1/auth/token/${operation}`, {
+  if (!chosen) throw new Error("no node is ready");
+  const answer = await fetch(`${chosen.address}/v1/${path}`, {
     method,
     headers: { "X-Vault-Token": token, Connection: "close" },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
   });
-  return answer.ok ? null : `${operation}: ${answer.status} ${await answer.text()}`;
+  if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
+  return answer;
 }
 
 describe("a node that is asked to stop", () => {
@@ -416,15 +418,15 @@ describe("a node that is asked to stop", () => {
     });
     const failed: string[] = [];
     let answered = 0;
-    const clients = tokens.map(async (token) => {
+    const clients = tokens.map(async (token, at) => {
       while (!isOver) {
-        for (const [method, operation] of [
-          ["GET", "lookup-self"],
-          ["POST", "renew-self"],
-        ] as const) {
-          const problem = await askReady(method, operation, token);
-          if (problem !== null) failed.push(problem);
+        try {
+          await askReady("GET", "auth/token/lookup-self", token);
+          await askReady("POST", "auth/token/renew-self", token);
+          await askReady("POST", `auth/token/roles/moving-${at}`, admin.client_token, { period: "1h" });
           answered++;
+        } catch (error) {
+          failed.push(String(error));
         }
       }
     });

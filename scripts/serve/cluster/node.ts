@@ -7,6 +7,12 @@ import { ownAddress } from "./node-settings.ts";
 import { askWorkerd, Readiness } from "./readiness.ts";
 import { WorkerSupervisor } from "./worker-supervisor.ts";
 
+/**
+ * From the last change that this node's objects accept to the hand-over (ms), so that no change is lost while it is carried out. Their
+ * callers wait meanwhile, for less time than they repeat lost calls.
+ */
+const DRAIN_MS = 700;
+
 /** How long workerd may take to answer (ms): a start after a long stop waits for leases. */
 const ANSWER_MS = 120_000;
 
@@ -53,9 +59,11 @@ export function startNode(given: {
   readonly listen: ListenAddress;
   readonly timeDivisor: number;
   readonly lastError: LastError;
+  /** Tells the Worker that its objects are about to be handed over. */
+  readonly leave: () => Promise<unknown>;
   readonly say: (line: string) => void;
 }): ClusterNode {
-  const { prepared, socket, listen, timeDivisor, lastError, say } = given;
+  const { prepared, socket, listen, timeDivisor, lastError, leave, say } = given;
   let isLeaving = false;
   const worker = new WorkerSupervisor({
     start: () => prepared.start(),
@@ -87,6 +95,9 @@ export function startNode(given: {
       say("not ready: balancers may look elsewhere");
       await pause(LEAD_MS / timeDivisor);
       say("handing the objects to the other nodes");
+      // A Worker that does not answer accepts no change either.
+      await Promise.race([leave(), pause(DRAIN_MS)]);
+      await pause(DRAIN_MS / timeDivisor);
       worker.handOver();
       await pause(HAND_OVER_MS / timeDivisor);
     },

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { CLUSTER, NETWORK, ONE_PROCESS } from "../../../src/app/deployments.ts";
 import { repeated } from "../../../src/base/lost-call-retry.ts";
+import { ObjectMoves } from "../../../src/base/object-moves.ts";
 import { isLostCall } from "../../../src/base/platform-errors.ts";
 
 const LOST = Object.assign(new Error("Network connection lost."), { retryable: true });
@@ -39,6 +40,29 @@ describe("a call in a cluster", () => {
     expect(isLostCall(error)).toBe(true);
     expect(calls).toHaveLength(7);
     expect(pauses.reduce((sum, ms) => sum + ms)).toBeLessThan(2_000);
+  });
+
+  it("is repeated as a first call after the refusal of a leaving node, and for longer", async () => {
+    const moves = new ObjectMoves();
+    const leaving = new ObjectMoves();
+    leaving.leave();
+    const seen: boolean[] = [];
+    const pauses: number[] = [];
+    const call = async (again: boolean) => {
+      seen.push(again);
+      try {
+        if (seen.length > 2) throw LOST;
+        leaving.accept();
+      } catch (error) {
+        moves.noteLostCall(error, Date.now());
+        throw error;
+      }
+    };
+    const outcome = repeated({ moves }, call, async (ms) => void pauses.push(ms));
+    await expect(outcome).rejects.toThrow("Network connection lost, repeatedly");
+    expect(seen).toEqual([false, false, false, ...Array<boolean>(7).fill(true)]);
+    const waited = pauses.reduce((sum, ms) => sum + ms);
+    expect([waited > 3_500, waited < 4_500]).toEqual([true, true]);
   });
 
   it("is not repeated when an object behind the called one has repeated it in vain", async () => {

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { CLUSTER, NETWORK } from "../../../src/app/deployments.ts";
+import { ObjectMoves } from "../../../src/base/object-moves.ts";
 import { stubWith } from "../../../src/base/object-stub.ts";
 import { isLostCall } from "../../../src/base/platform-errors.ts";
 
@@ -27,6 +28,9 @@ function objectLosing(lost: number) {
   return { calls, stub };
 }
 
+/** A cluster in which no call was lost before. */
+const cluster = () => ({ ...CLUSTER, moves: new ObjectMoves() });
+
 const RULES = { repeated: ["read"], byCaller: ["run"] } as const;
 
 /** The outcome of a call, after all the time that it takes. */
@@ -40,7 +44,7 @@ describe("a stub in a cluster", () => {
   it("repeats a lost read, and looks the object up each time", async () => {
     const { calls, stub } = objectLosing(3);
     const find = vi.fn(() => stub);
-    expect(await outcomeOf(stubWith({ deployment: CLUSTER }, RULES, find).read())).toBe("read");
+    expect(await outcomeOf(stubWith({ deployment: cluster() }, RULES, find).read())).toBe("read");
     expect(calls).toEqual(["read", "read", "read", "read"]);
     // Once for the stub itself.
     expect(find).toHaveBeenCalledTimes(5);
@@ -48,33 +52,46 @@ describe("a stub in a cluster", () => {
 
   it("makes a change once, when the object has answered a ping, which is repeated", async () => {
     const { calls, stub } = objectLosing(3);
-    expect(await outcomeOf(stubWith({ deployment: CLUSTER }, RULES, () => stub).write())).toBe("write");
+    expect(await outcomeOf(stubWith({ deployment: cluster() }, RULES, () => stub).write())).toBe("write");
     expect(calls).toEqual(["ping", "ping", "ping", "ping", "write"]);
   });
 
   it("does not repeat a change that was lost: it may have been made", async () => {
     const { stub } = objectLosing(0);
     const write = vi.fn(() => Promise.reject(LOST));
-    const lost = stubWith({ deployment: CLUSTER }, RULES, () => ({ ...stub, write }));
+    const lost = stubWith({ deployment: cluster() }, RULES, () => ({ ...stub, write }));
     expect(await outcomeOf(lost.write())).toBe(LOST);
     expect(write).toHaveBeenCalledTimes(1);
   });
 
   it("leaves to its callers what they repeat themselves", async () => {
     const { calls, stub } = objectLosing(1);
-    expect(await outcomeOf(stubWith({ deployment: CLUSTER }, RULES, () => stub).run())).toBe(LOST);
+    expect(await outcomeOf(stubWith({ deployment: cluster() }, RULES, () => stub).run())).toBe(LOST);
     expect(calls).toEqual(["run"]);
+  });
+
+  it("pings an object for them while objects are likely to move, for 20 seconds after any lost call", async () => {
+    const deployment = cluster();
+    const { calls, stub } = objectLosing(1);
+    const found = stubWith({ deployment }, RULES, () => stub);
+    const lost = stubWith({ deployment }, RULES, () => ({ ...stub, write: () => Promise.reject(LOST) }));
+    expect(await outcomeOf(lost.write())).toBe(LOST);
+    expect(await outcomeOf(found.run())).toBe("run");
+    expect(calls).toEqual(["ping", "ping", "ping", "run"]);
+    vi.setSystemTime(Date.now() + 20_000);
+    expect(await outcomeOf(found.run())).toBe("run");
+    expect(calls.slice(4)).toEqual(["run"]);
   });
 
   it("takes an object of a release without pings for one that has answered", async () => {
     const { calls, stub } = objectLosing(0);
     const earlier = { ...stub, ping: () => Promise.reject(MISSING) };
-    expect(await outcomeOf(stubWith({ deployment: CLUSTER }, RULES, () => earlier).write())).toBe("write");
+    expect(await outcomeOf(stubWith({ deployment: cluster() }, RULES, () => earlier).write())).toBe("write");
     expect(calls).toEqual(["write"]);
   });
 
   it("is still the stub of its object, and no promise", async () => {
-    const stub = stubWith({ deployment: CLUSTER }, RULES, () => objectLosing(0).stub);
+    const stub = stubWith({ deployment: cluster() }, RULES, () => objectLosing(0).stub);
     expect(stub.id).toBe("an id");
     expect(await stub).toBe(stub);
   });
@@ -86,7 +103,7 @@ describe("an object that falls silent", () => {
   it.each(["read", "write", "run"] as const)("has a call of %s given up after ten seconds, once", async (name) => {
     const { stub } = objectLosing(0);
     const call = vi.fn(silent);
-    const gone = stubWith({ deployment: CLUSTER }, RULES, () => ({ ...stub, [name]: call, ping: silent }));
+    const gone = stubWith({ deployment: cluster() }, RULES, () => ({ ...stub, [name]: call, ping: silent }));
     const began = Date.now();
     const outcome = await outcomeOf(gone[name]());
     expect(isLostCall(outcome)).toBe(true);
@@ -100,7 +117,7 @@ describe("an object that falls silent", () => {
       await new Promise((resolve) => setTimeout(resolve, 120_000));
       return "at last";
     };
-    const busy = stubWith({ deployment: CLUSTER }, RULES, () => ({ ...stub, read }));
+    const busy = stubWith({ deployment: cluster() }, RULES, () => ({ ...stub, read }));
     expect(await outcomeOf(busy.read())).toBe("at last");
     expect(vi.getTimerCount()).toBe(0);
   });

@@ -1,11 +1,14 @@
+import { createExecutionContext } from "cloudflare:test";
 import { DurableObject } from "cloudflare:workers";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { CronTrigger } from "../../../src/app/cron.ts";
 import { CLUSTER, NETWORK } from "../../../src/app/deployments.ts";
+import { ObjectMoves } from "../../../src/base/object-moves.ts";
 import * as entry from "../../../src/index.ts";
 import { type AppRoleMount, mountAppRole } from "../../support/app-role.ts";
-import { callsTo, failing, holdAlarms } from "../../support/calls.ts";
+import { atCalls, callsTo, failing, holdAlarms } from "../../support/calls.ts";
 import { runAs } from "../../support/deployments.ts";
-import { call, initialized } from "../../support/service.ts";
+import { bindings, call, initialized } from "../../support/service.ts";
 
 const { AccessorShard, AppRoleAuth, AppRoleSecretIds, EntityShard, System, TokenRoles, TokenTree } = entry;
 
@@ -74,6 +77,45 @@ describe("while an object moves to another node", () => {
     const { status, headers } = await post("sys/policies/acl/p", { policy: POLICY });
     expect([status, headers.get("Retry-After")]).toEqual([503, "1"]);
     expect(lost.calls).toHaveLength(1);
+  });
+});
+
+describe("a node that is about to hand over its objects", () => {
+  /** The node begins to leave, and this isolate meets no other node. */
+  async function leave() {
+    runAs({ ...CLUSTER, moves: new ObjectMoves() });
+    await new CronTrigger(createExecutionContext(), bindings).fetch(new Request("http://localhost/leaving"));
+  }
+
+  it("begins no change that can't be repeated", async () => {
+    await leave();
+    const written = callsTo(System, "writePolicy");
+    expect((await post("sys/policies/acl/left", { policy: POLICY })).status).toBe(503);
+    expect(written.calls).toHaveLength(0);
+  });
+
+  it("counts no use of a token whose uses are limited", async () => {
+    const made = await post("auth/token/create-orphan", { ttl: "1h", num_uses: 2 });
+    const token: string = made.body.auth.client_token;
+    const lookUp = () => call("GET", "auth/token/lookup-self", { token });
+    await leave();
+    expect((await lookUp()).status).toBe(503);
+    runAs(CLUSTER);
+    expect((await lookUp()).body.data.num_uses).toBe(1);
+  });
+
+  it("has the use repeated at the next owner, as one", async () => {
+    const made = await post("auth/token/create-orphan", { ttl: "1h", num_uses: 2 });
+    const token: string = made.body.auth.client_token;
+    let refusals = TIMES;
+    const leaving = new ObjectMoves();
+    leaving.leave();
+    atCalls(TokenTree, "run", ({ proceed }) => {
+      if (refusals-- > 0) leaving.accept();
+      return proceed();
+    });
+    expect((await call("GET", "auth/token/lookup-self", { token })).body.data.num_uses).toBe(1);
+    expect(refusals).toBeLessThan(0);
   });
 });
 

@@ -20,7 +20,7 @@ it("a role and an account of the same name have copies of their own", async () =
       stsRole: ask.accountId === null ? null : "account",
     };
   };
-  const deployment = { repeatsLostCalls: false };
+  const deployment = { moves: null };
   const env = { deployment, CLOUD_AUTH: { getByName: () => ({ readForLogin }) } } as unknown as AwsEnv;
   const access = { env, mount: { uuid: "mount", path: "aws/" } as Mount } as Parameters<
     typeof configurationForLogin
