@@ -32,7 +32,7 @@ export type GroveCommand = { readonly json: boolean } & (
   | CommandOf<typeof readExplain>
   | CommandOf<typeof readRestore>
   | { readonly kind: "tree"; readonly accessor: string | null }
-  | { readonly kind: "doctor" }
+  | { readonly kind: "doctor"; readonly copies: string | null }
   | { readonly kind: "leases"; readonly retry: boolean }
   | { readonly kind: "version" }
   | { readonly kind: "init"; readonly file: string }
@@ -128,8 +128,11 @@ function readCommand(name: Exclude<CommandName, "audit" | "help">, word: string 
     case "completion":
       return readCompletion(word);
     case "doctor":
+      return values.copies === ""
+        ? err("--copies takes a directory")
+        : ok({ kind: "doctor", copies: values.copies ?? null } as const);
     case "version":
-      return ok({ kind: name } as const);
+      return ok({ kind: "version" } as const);
     case "restore":
       return readRestore(values);
     case "init":

@@ -239,7 +239,9 @@ export const COMMANDS = {
     brief: "checks the server, and says what to do",
     about:
       "checks the server, the token and the installation, and says of each problem what to do and where that is described",
-    options: {},
+    options: {
+      copies: text("DIR", "also reads all of the newest backup in DIR: the server does not see files"),
+    },
   },
   completion: {
     example: "completion bash >> ~/.bashrc",
@@ -343,6 +345,7 @@ export const OPTIONS = {
   ...COMMANDS.why.options,
   ...COMMANDS.find.options,
   ...COMMANDS.leases.options,
+  ...COMMANDS.doctor.options,
   ...COMMANDS["generate-root"].options,
 } as const;
 

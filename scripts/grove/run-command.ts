@@ -136,7 +136,7 @@ function carryOut(
     case "why":
       return explainRequest(session, command);
     case "doctor":
-      return examine(session);
+      return examine(session, command.copies);
     case "audit":
       return showEvents(session, command);
     case "verify":

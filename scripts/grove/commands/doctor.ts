@@ -1,14 +1,13 @@
 import * as z from "zod";
-import type * as Api from "../../../client/answers.d.ts";
 import { ok } from "../../../src/base/result.ts";
 import { commandsAsCalled, helpAsCalled } from "../../local/command-line.ts";
 import type { Called, CallFailure, GroveClient } from "../client.ts";
+import { readHealth } from "../health.ts";
 import { prose, sayProse } from "../prose.ts";
 import { harmless, renderTable, type Session, type Style, styled } from "../terminal.ts";
+import { attention, type Check, failing, fine, unknown } from "./check.ts";
+import { checkCopies } from "./copies-check.ts";
 import { shortTime } from "./token-lines.ts";
-
-/** One check with its result, in the form of `sys/doctor`. */
-export type Check = Api.Doctor["checks"][number];
 
 const CHECK = z.object({
   name: z.string(),
@@ -25,12 +24,15 @@ const STYLES: Readonly<Record<string, Style>> = { ok: "green", attention: "yello
 /**
  * Shows the checks of the server, and the checks that only a client can make. The exit code is 1 when a check fails, or
  * when the checks of the server can't be read, as nothing is known of the server then.
+ *
+ * @param copies a directory of this machine with backups; null: none is known.
  */
-export async function examine({ client, terminal, json }: Session): Promise<Called<number>> {
+export async function examine({ client, terminal, json }: Session, copies: string | null): Promise<Called<number>> {
   terminal.progress("the server");
   const server = await checkServer(client);
   // Without an answer to the first check, the others would fail too.
-  const checks = server.state === "failing" ? [server] : [server, ...(await checkRest(client, terminal))];
+  const seen = server.state === "failing" ? [server] : [server, ...(await checkRest(client, terminal))];
+  const checks = copies === null ? seen : await withCopies(client, terminal, seen, copies);
   terminal.progress(null);
   if (json) terminal.out(JSON.stringify(checks));
   else {
@@ -39,6 +41,19 @@ export async function examine({ client, terminal, json }: Session): Promise<Call
   }
   const isUnseen = checks.some(({ name, state }) => name === UNSEEN && state === "unknown");
   return ok(isUnseen || checks.some(({ state }) => state === "failing") ? 1 : 0);
+}
+
+/** Adds the check of backups of this machine, in the place of that of the server if that knows none. */
+async function withCopies(
+  client: GroveClient,
+  terminal: Session["terminal"],
+  checks: readonly Check[],
+  directory: string,
+): Promise<readonly Check[]> {
+  terminal.progress("the copies");
+  const health = checks.length > 1 ? await readHealth(client) : null;
+  const own = checkCopies(directory, health?.ok ? health.value.cluster_id : "", Date.now());
+  return [...checks.filter(({ name, state }) => name !== "backups" || state !== "unknown"), own];
 }
 
 const SUMMARIES = [
@@ -73,21 +88,6 @@ function show(terminal: Session["terminal"], checks: readonly Check[]): void {
     for (const line of [...more, ...(isNew ? prose(terminal, todo, "    ") : [])]) terminal.out(line);
   }
 }
-
-const check =
-  (state: string) =>
-  (name: string, title: string, seen: string, advice = "", link = ""): Check => ({
-    name,
-    title,
-    state,
-    seen,
-    advice,
-    link,
-  });
-const fine = check("ok");
-const attention = check("attention");
-const failing = check("failing");
-const unknown = check("unknown");
 
 const HEALTH = z.object({
   initialized: z.boolean(),

@@ -3,6 +3,7 @@ import { expect, it } from "vitest";
 
 const SOURCES = [
   ...readdirSync("src/api/sys/health").map((name) => `src/api/sys/health/${name}`),
+  "scripts/grove/commands/copies-check.ts",
   "scripts/grove/commands/doctor.ts",
 ];
 

@@ -123,7 +123,7 @@ describe("no answer", () => {
     const environment = { VAULT_ADDR: `http://${hostOf(plain)}`, VAULT_TOKEN: " dev-secret\r\n" };
     const said: string[] = [];
     await runGrove(
-      { kind: "doctor", json: true },
+      { kind: "doctor", copies: null, json: true },
       environment,
       unasked((line) => void said.push(line)),
     );
@@ -139,7 +139,7 @@ describe("no answer", () => {
     async (address) => {
       const said: string[] = [];
       const terminal = unasked((line) => void said.push(line));
-      expect(await runGrove({ kind: "doctor", json: false }, { VAULT_ADDR: address }, terminal)).toBe(2);
+      expect(await runGrove({ kind: "doctor", copies: null, json: false }, { VAULT_ADDR: address }, terminal)).toBe(2);
       expect(said).toEqual([expect.stringMatching(/^grove: VAULT_ADDR /)]);
       expect(said[0]).not.toContain("secret");
     },

@@ -1,17 +1,21 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
 import project from "../../../../package.json" with { type: "json" };
 import { BackupStore } from "../../../../scripts/backup/api/store.ts";
 import { parseGroveArguments } from "../../../../scripts/grove/arguments.ts";
 import { GroveClient } from "../../../../scripts/grove/client.ts";
-import { type Check, checkAddress, checkList } from "../../../../scripts/grove/commands/doctor.ts";
+import type { Check } from "../../../../scripts/grove/commands/check.ts";
+import { checkAddress, checkList } from "../../../../scripts/grove/commands/doctor.ts";
 import { runGrove } from "../../../../scripts/grove/run-command.ts";
 import { Interrupted, type Terminal, wantsColours } from "../../../../scripts/grove/terminal.ts";
+import { backupName } from "../../../../src/backup/names.ts";
 
 interface Asked {
   readonly request: string;
@@ -553,6 +557,19 @@ describe("grove leases", () => {
   });
 });
 
+/** A backup through the API in a directory. */
+function backupOf(directory: string, clusterId: string, at: number): void {
+  const sha256 = createHash("sha256").update("rows").digest("hex");
+  const store = new BackupStore(directory);
+  store.open();
+  store.keep(sha256, gzipSync("rows"));
+  const place = { number: 0, position: "0", next: null, seal: "s", restored_first: false, objects: 1, rows: 1 };
+  const times = { started_at: new Date(at).toISOString(), finished_at: new Date(at).toISOString() };
+  const head = { format: 1 as const, run: `${at}.1.AAAAAAAAAAAAAAAAAAAAAA`, parts: 1, ...times, release: "1.0.0" };
+  const keys = { cluster_id: clusterId, seal_key_version: 1, key_ring: "1.a.b", seal: "s" };
+  store.finish({ ...head, ...keys, files: [{ ...place, sha256 }] }, at);
+}
+
 describe("grove doctor", () => {
   const health = (change: Record<string, unknown> = {}): Reply => ({
     body: { initialized: true, sealed: false, ...change },
@@ -580,6 +597,38 @@ describe("grove doctor", () => {
     });
     const { request = "" } = asked.find(({ request }) => request.startsWith("GET /v1/sys/doctor?")) ?? {};
     expect(Number(request.split("client_time=")[1])).toBeGreaterThan(Date.now() / 1000 - 60);
+  });
+
+  it("checks copies of this machine, in the place of backups that the server does not know", async () => {
+    const directory = mkdtempSync(join(tmpdir(), "grove-copies-"));
+    const states = async (checks: readonly object[]) => {
+      out.length = 0;
+      replies["GET /v1/sys/doctor"] = data({ state: "attention", checks });
+      const code = await grove(`doctor --json --copies ${directory}`);
+      const { server, address: _, token: __, list_method: ___, ...others } = statesOf(out[0]);
+      return [code, server, others];
+    };
+    const cluster = "3ec50187-719e-463c-9e51-ded1453cb163";
+    replies["GET /v1/sys/health"] = health({ grove_version: "1.0.0", cluster_id: cluster });
+    expect(await states([check("backups", "unknown")])).toEqual([1, "ok", { copies: "failing" }]);
+    const now = Date.now();
+    backupOf(directory, cluster, now - 5 * 86_400_000);
+    expect(await states([check("backups", "ok")])).toEqual([1, "ok", { backups: "ok", copies: "failing" }]);
+    backupOf(directory, cluster, now - 30 * 3_600_000);
+    expect(await states([])).toEqual([0, "ok", { copies: "attention" }]);
+    backupOf(directory, cluster, now - 3_600_000);
+    expect(await states([])).toEqual([0, "ok", { copies: "ok" }]);
+    expect(out[0]).toContain("is whole, begun 60 min ago");
+    const damaged = join(directory, backupName(now - 120_000));
+    mkdirSync(damaged);
+    expect(await states([])).toEqual([1, "ok", { copies: "failing" }]);
+    rmSync(damaged, { recursive: true });
+    backupOf(directory, "another", now - 60_000);
+    expect(await states([])).toEqual([1, "ok", { copies: "failing" }]);
+    // A server that does not answer is no reason to know less of its backups.
+    replies["GET /v1/sys/health"] = { status: 400, body: { errors: ["bad request"] } };
+    expect(await states([])).toEqual([1, "failing", { copies: "ok" }]);
+    rmSync(directory, { recursive: true });
   });
 
   it("says below a finding what to do and where that is described, and ends with 1", async () => {

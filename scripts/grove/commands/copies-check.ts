@@ -1,0 +1,38 @@
+import { spanText } from "../../../src/api/sys/health/finding.ts";
+import type { Ms } from "../../../src/base/clock.ts";
+import { newestBackup } from "../../backup/newest.ts";
+import { attention, type Check, failing, fine } from "./check.ts";
+
+/** Age of the newest backup from which one is missing, where one is made each day, and from which that is failing. */
+const LATE_MS: Ms = 26 * 3_600_000;
+const FAILING_MS: Ms = 3 * 24 * 3_600_000;
+
+const LINK = "docs/runbook.md#backups-are-missing";
+
+/**
+ * Judges the backups in a directory of this machine, of either kind: the server does not see them. The newest is read as
+ * `backup --verify` reads it.
+ *
+ * @param clusterId of the server; "" when it did not answer.
+ */
+export function checkCopies(directory: string, clusterId: string, now: Ms): Check {
+  const [name, title] = ["copies", "Copies"];
+  const newest = newestBackup(directory);
+  if (!newest)
+    return failing(
+      name,
+      title,
+      `there is no backup in ${directory}`,
+      "Make one, and find out why none was made.",
+      LINK,
+    );
+  const { name: backup, at, problem, manifest } = newest;
+  if (problem !== null)
+    return failing(name, title, `${backup} can't be restored: ${problem}`, "Make one now, and look at the disk.", LINK);
+  if (manifest && clusterId !== "" && manifest.cluster_id !== clusterId)
+    return failing(name, title, `${backup} is of another installation`, "Name the directory of this one.", LINK);
+  const seen = `${backup} is whole, begun ${spanText(now - at)} ago`;
+  if (now - at <= LATE_MS) return fine(name, title, seen);
+  const judged = now - at > FAILING_MS ? failing : attention;
+  return judged(name, title, seen, "One a day is usual: find out why none was made.", LINK);
+}
