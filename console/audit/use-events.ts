@@ -4,7 +4,7 @@ import type { Api } from "../api.ts";
 import { type Answer, done, type Problem } from "../result.ts";
 import { useSession } from "../session.ts";
 import { type Loaded, useLoad } from "../ui/index.ts";
-import type { AuditEvent } from "./event.ts";
+import { type AuditEvent, distinctEvents } from "./event.ts";
 import { type AuditQuestion, readEvents } from "./read-events.ts";
 
 /** Events that were read so far. */
@@ -56,7 +56,7 @@ export function useEvents(question: AuditQuestion, isOwn = false): EventPages {
   const [problem, setProblem] = useState<Problem | null>(null);
   const follows = later?.key === key ? later : null;
   const next = follows?.next ?? first.value?.next ?? "";
-  const events = [...(first.value?.events ?? []), ...(follows?.events ?? [])];
+  const events = distinctEvents([...(first.value?.events ?? []), ...(follows?.events ?? [])]);
   const more = async (): Promise<void> => {
     const answer = await readSome(api, question, next, isOwn);
     setProblem(answer.ok ? null : answer.problem);

@@ -6,7 +6,10 @@ import { number } from "./token-lines.ts";
 
 const PAGE_SIZE = 1000;
 
-/** Reads pages of events until there are as many as are wanted. Other fields are those of the first page. */
+/**
+ * Reads pages of events until there are as many as are wanted. Other fields are those of the first page. A record that was
+ * stored twice can be on two pages: it is returned once.
+ */
 export async function readEvents(
   client: GroveClient,
   terminal: Pick<Terminal, "progress">,
@@ -14,11 +17,11 @@ export async function readEvents(
   most: number,
 ): Promise<Called<AuditEvents>> {
   const path = "sys/audit/events";
-  const events: AuditEvent[] = [];
+  const events = new Map<string, AuditEvent>();
   let first: AuditEvents | null = null;
   let next = "";
   do {
-    const limit = String(Math.min(PAGE_SIZE, most - events.length));
+    const limit = String(Math.min(PAGE_SIZE, most - events.size));
     const asked = { ...question, limit, ...(next !== "" && { after: next }) };
     // A URL must not carry a token, so a query about a token is a POST. Any other is a GET, which needs only the right
     // to read.
@@ -27,10 +30,10 @@ export async function readEvents(
     terminal.progress(null);
     if (!page.ok) return page;
     first ??= page.value;
-    events.push(...page.value.events);
+    for (const event of page.value.events) events.set(JSON.stringify(event), event);
     next = page.value.next;
-    if (next !== "") terminal.progress(number(events.length, "event"));
-  } while (next !== "" && events.length < most);
+    if (next !== "") terminal.progress(number(events.size, "event"));
+  } while (next !== "" && events.size < most);
   terminal.progress(null);
-  return ok({ ...first, events, next });
+  return ok({ ...first, events: [...events.values()], next });
 }

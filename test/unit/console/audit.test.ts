@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { changedThing } from "../../../console/audit/changed-thing.ts";
-import type { AuditEvent } from "../../../console/audit/event.ts";
+import { type AuditEvent, distinctEvents } from "../../../console/audit/event.ts";
 import {
   aboutOf,
   callerOf,
@@ -34,6 +34,11 @@ const event = (fields: Partial<AuditEvent> = {}): AuditEvent => ({
   ...fields,
 });
 const made = (accessor: string) => ({ response: { auth: tokenOf(accessor) } });
+
+it("an event that two pages have is shown once, at its first place", () => {
+  const [one, two] = [event(), event({ request_id: "r2" })];
+  expect(distinctEvents([one, two, { ...one }])).toEqual([one, two]);
+});
 
 describe("what an event was", () => {
   it.each([

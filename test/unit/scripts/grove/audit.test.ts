@@ -433,12 +433,14 @@ describe("grove audit", () => {
     answers = [
       { events: [event()], next: "c1", accessor: "a", makers: [] },
       { events: [], next: "c2" },
-      { events: [event(), event()], next: "c3" },
+      // The record of the first page was stored twice.
+      { events: [event(), event({ request_id: "r2" })], next: "c3" },
+      { events: [event({ request_id: "r3" })], next: "c4" },
     ];
     await grove("audit a --limit 3 --json");
-    expect(asked.map(({ path }) => path.split("&limit=")[1])).toEqual(["3", "2&after=c1", "2&after=c2"]);
+    expect(asked.map(({ path }) => path.split("&limit=")[1])).toEqual(["3", "2&after=c1", "2&after=c2", "1&after=c3"]);
     const shown = JSON.parse(out[0] ?? "");
-    expect(shown).toMatchObject({ accessor: "a", next: "c3" });
+    expect(shown).toMatchObject({ accessor: "a", next: "c4" });
     // With all fields of the line.
     expect(shown.events.map(({ via }: { readonly via: string }) => via)).toEqual(["http", "http", "http"]);
   });
