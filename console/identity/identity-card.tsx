@@ -79,6 +79,7 @@ export function IdentityCard<T extends Named>(props: IdentityCardProps<T>) {
               action="Save"
               request={(body) => ({ path, body })}
               terraform={{ resource: { type: `vault_identity_${kind}` } }}
+              working="Saving: the answer comes when every part of the service knows it"
               onSaved={({ name }) => {
                 if (typeof name === "string") onRenamed(name);
                 else record.reload();

@@ -5,7 +5,7 @@ import { CopyAs } from "../records/copy-as.tsx";
 import { notSent, type Problem } from "../result.ts";
 import { refusalOfParts } from "../search/secret-in-address.ts";
 import { useSession } from "../session.ts";
-import { AllowedButton, Field, Focused, Notice, SendProblem, TextInput, useTried } from "../ui/index.ts";
+import { AllowedButton, Field, Focused, Notice, SendProblem, TextInput, useTried, Working } from "../ui/index.ts";
 import { DiffView } from "./diff-view.tsx";
 import { endpointOf, isConflict, offsetOf, type Place, placeIn, settingsOf } from "./policy-endpoint.ts";
 import { TokensWithIt } from "./usage.tsx";
@@ -167,6 +167,7 @@ export function Editor(props: EditorProps) {
           ))}
         </Notice>
       )}
+      {busy && <Working />}
       {!place && <SendProblem problem={problem} />}
       {saved && (
         <Notice tone="good" title="Saved">

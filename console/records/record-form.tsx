@@ -15,6 +15,7 @@ import {
   useDraft,
   useTried,
   Warnings,
+  Working,
 } from "../ui/index.ts";
 import { CopyAs } from "./copy-as.tsx";
 import {
@@ -47,6 +48,8 @@ interface RecordFormProps<T> {
   /** The mistake in a field that depends on the other values, checked when each field is valid by itself. */
   readonly mistake?: (values: RecordValue) => Mistake | null;
   readonly terraform?: TerraformRecord | undefined;
+  /** A text about the running request. */
+  readonly working?: string;
   /** Called with each typed or chosen value. */
   readonly onTyped?: (name: string, value: string) => void;
   /** Closes the dialog of the form. */
@@ -57,7 +60,7 @@ interface RecordFormProps<T> {
 
 /** A form that makes or changes a record. It sends only changed fields. */
 export function RecordForm<T>(props: RecordFormProps<T>) {
-  const { groups, record, action, request, mistake, terraform, onTyped, onCancel, onSaved } = props;
+  const { groups, record, action, request, mistake, terraform, working, onTyped, onCancel, onSaved } = props;
   const session = useSession();
   const { api } = session;
   const fields = groups.flatMap((group) => group.fields);
@@ -139,6 +142,7 @@ export function RecordForm<T>(props: RecordFormProps<T>) {
           {wrong.map(({ label }) => label).join(", ")}.
         </p>
       )}
+      {busy && <Working text={working} />}
       <SendProblem problem={problem} />
       {saved && <Notice tone="good" title="Saved" />}
       <Warnings of={saved} />
