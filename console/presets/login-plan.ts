@@ -127,6 +127,10 @@ export function planOf(preset: Preset, values: PresetValues, options: PlanOption
 export const configPath = ({ method }: Pick<Preset, "method">): string =>
   method === "aws" ? "config/client" : "config";
 
+/**
+ * The server asks an issuer or a provider when its settings are written. They come before the policy and the role, so
+ * that nothing but an empty mount has to be taken back when they are refused.
+ */
 function stepsOf(
   { method, settings: usual, settingsOfMount }: Preset,
   place: PresetPlace,
@@ -136,11 +140,6 @@ function stepsOf(
 ): PlanStep[] {
   const { mount, role: name } = place;
   return [
-    {
-      what: "policy",
-      label: `The policy ${policy.name}`,
-      request: { path: endpointOf(policy.name), body: { policy: policy.text } },
-    },
     {
       what: "mount",
       label: `The method ${method} at auth/${mount}/`,
@@ -155,6 +154,11 @@ function stepsOf(
           },
         ]
       : []),
+    {
+      what: "policy",
+      label: `The policy ${policy.name}`,
+      request: { path: endpointOf(policy.name), body: { policy: policy.text } },
+    },
     {
       what: "role",
       label: `The role ${name}`,
@@ -198,6 +202,15 @@ export function stepsLeft(
     kept: steps.filter(({ what }) => kept(what)),
   };
 }
+
+/**
+ * The mount that a refusal leaves without settings, so that nobody can log in there. Undefined when the mount was there
+ * before: others may use it.
+ *
+ * @param sent the steps of the same run before the refused one
+ */
+export const uselessMount = ({ what }: PlanStep, sent: readonly PlanStep[]): PlanStep | undefined =>
+  what === "settings" ? sent.find((step) => step.what === "mount") : undefined;
 
 const NO_FIELDS: Extract<Part, { kind: "settings" }>["groups"] = [];
 

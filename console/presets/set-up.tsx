@@ -173,13 +173,21 @@ export function SetUp({ preset, existing, onSent }: SetUpProps) {
             </li>
           ))}
           {outcome.refused && <li class="bad">{outcome.refused.label}: not written</li>}
+          {outcome.undone && <li>{outcome.undone.label}: taken back, as nobody could log in there</li>}
+          {outcome.notUndone && (
+            <li class="bad">The method could not be taken back: {outcome.notUndone.messages.join(" ")}</li>
+          )}
         </ul>
         <Warnings of={outcome} />
         <SendProblem problem={outcome.problem} />
         {outcome.refused && !busy && (
           <>
             <Names title="Still to be written" steps={left} />
-            <p>“{button}” continues with these steps. What is written stays.</p>
+            <p>
+              {outcome.sent.length === 0
+                ? `Nothing is written. “${button}” begins again.`
+                : `“${button}” continues with these steps. What is written stays.`}
+            </p>
           </>
         )}
         <div class="actions">

@@ -8,7 +8,7 @@ import { type Answer, done, notSent, type Problem } from "../result.ts";
 import { refusalOfParts } from "../search/secret-in-address.ts";
 import { useSession } from "../session.ts";
 import { useLoad } from "../ui/index.ts";
-import { configPath, type Existing, type PlanStep } from "./login-plan.ts";
+import { configPath, type Existing, type PlanStep, uselessMount } from "./login-plan.ts";
 import type { MountSettings } from "./mount-settings.ts";
 import type { Preset } from "./preset.ts";
 
@@ -87,12 +87,18 @@ interface Outcome {
   /** The refused step. */
   readonly refused: PlanStep | null;
   readonly problem: Problem | null;
+  /** The mount that was disabled again after the refusal. */
+  readonly undone: PlanStep | null;
+  /** Why it could not be disabled again; it is still among `sent`. */
+  readonly notUndone: Problem | null;
 }
 
-const NONE: Outcome = { of: "", sent: [], warnings: [], refused: null, problem: null };
+const DONE = { refused: null, problem: null, undone: null, notUndone: null };
+const NONE: Outcome = { of: "", sent: [], warnings: [], ...DONE };
 
 /**
- * Sends the remaining steps of a plan one after the other, and stops at the first refusal.
+ * Sends the remaining steps of a plan one after the other, and stops at the first refusal. A mount that this page enabled
+ * and whose settings are refused is disabled again.
  *
  * @param of the values of the plan, as a key: results for other values are not shown with it
  * @param onSent called after a write
@@ -107,23 +113,33 @@ export function useSteps(of: string, onSent: () => void) {
   const run = async (steps: readonly PlanStep[], names: readonly string[]): Promise<void> => {
     setBusy(true);
     // Steps that succeeded in an earlier run, which another step stopped.
-    const sent = [...outcome.sent];
+    let sent = [...outcome.sent];
     const warnings = [...outcome.warnings];
-    let refused: Pick<Outcome, "refused" | "problem"> = { refused: null, problem: null };
+    let end: Omit<Outcome, "of" | "sent" | "warnings"> = DONE;
     const refusal = await refusalOfParts(session, names);
-    for (const step of steps) {
+    for (const [at, step] of steps.entries()) {
       const answer = refusal === "" ? await api.call(step.request.path, { body: step.request.body }) : notSent(refusal);
       if (!answer.ok) {
-        refused = { refused: step, problem: answer.problem };
+        end = { ...DONE, refused: step, problem: answer.problem };
+        const useless = uselessMount(step, steps.slice(0, at));
+        if (useless === undefined) break;
+        const { path } = useless.request;
+        const removed = await api.call(path, { method: "DELETE" });
+        if (!removed.ok) end = { ...end, notUndone: removed.problem };
+        else {
+          end = { ...end, undone: useless };
+          sent = sent.filter((one) => one !== useless);
+          setWritten((before) => new Map([...before].filter(([one]) => one !== path)));
+        }
         break;
       }
       sent.push(step);
       warnings.push(...(answer.value.warnings ?? []));
       setWritten((before) => new Map([...before, [step.request.path, step.request.body]]));
-      setLast({ of, sent: [...sent], warnings: [...warnings], refused: null, problem: null });
+      setLast({ of, sent: [...sent], warnings: [...warnings], ...DONE });
     }
     setBusy(false);
-    setLast({ of, sent, warnings, ...refused });
+    setLast({ of, sent, warnings, ...end });
     // Reads the new state.
     onSent();
   };

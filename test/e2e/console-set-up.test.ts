@@ -129,14 +129,13 @@ describe.skipIf(executable === undefined)("a login that is set up in the console
     await page.route("**/v1/auth/github/config", (route) => route.fulfill(refusal), { times: 1 });
     await button("Set up GitHub Actions").click();
     await page.getByText("the issuer does not answer").waitFor();
-    await page.getByText("The policy ship: written").waitFor();
-    await page.getByText("The method jwt at auth/github/: written").waitFor();
     await page.getByText("The issuer of auth/github/: not written").waitFor();
-    await page.getByText("Still to be written: the issuer of auth/github/, the role ship.", { exact: true }).waitFor();
-    await page.getByText("“Set up GitHub Actions” continues with these steps. What is written stays.").waitFor();
-    await page.getByText("What a token of this login may do").waitFor();
-    expect(await page.getByText("There is a policy ship already").count()).toBe(0);
-    expect(await page.getByText("Exists, and stays").count()).toBe(0);
+    // Nothing is left of it.
+    await page.getByText("The method jwt at auth/github/: taken back, as nobody could log in there").waitFor();
+    await page.getByText("Nothing is written. “Set up GitHub Actions” begins again.").waitFor();
+    expect(await page.getByText(/: written$/).count()).toBe(0);
+    expect(Object.keys(await data<object>("GET", "sys/auth"))).not.toContain("github/");
+    expect((await send("GET", "sys/policies/acl/ship")).status).toBe(404);
     await expectAccessible(page);
     // The issuer would be asked: the answer is that of one that was found.
     await page.route("**/v1/auth/github/config", (route) =>
@@ -144,6 +143,18 @@ describe.skipIf(executable === undefined)("a login that is set up in the console
         ? route.fulfill({ json: { data: null, warnings: ["its keys could not be fetched"] } })
         : route.fulfill({ json: { data: {} } }),
     );
+    const full = { status: 400, json: { errors: ["the role is not taken"] } };
+    await page.route("**/v1/auth/github/role/ship", (route) => route.fulfill(full), { times: 1 });
+    await button("Set up GitHub Actions").click();
+    await page.getByText("the role is not taken").waitFor();
+    await page.getByText("The policy ship: written").waitFor();
+    await page.getByText("The method jwt at auth/github/: written").waitFor();
+    await page.getByText("The role ship: not written").waitFor();
+    await page.getByText("Still to be written: the role ship.", { exact: true }).waitFor();
+    await page.getByText("“Set up GitHub Actions” continues with these steps. What is written stays.").waitFor();
+    await page.getByText("What a token of this login may do").waitFor();
+    expect(await page.getByText("There is a policy ship already").count()).toBe(0);
+    expect(await page.getByText("Exists, and stays").count()).toBe(0);
     await button("Set up GitHub Actions").click();
     await page.getByRole("heading", { name: "Check a login" }).waitFor();
     await page.getByText("its keys could not be fetched").waitFor();
@@ -152,8 +163,8 @@ describe.skipIf(executable === undefined)("a login that is set up in the console
     expect(await page.getByText("There is a policy ship already").count()).toBe(0);
     page.off("response", note);
     await page.unroute("**/v1/auth/github/config");
-    // The refusal alone: the mount without settings was not asked for them.
-    expect(failed).toEqual(["/v1/auth/github/config"]);
+    // The refusals alone: the mount without settings was not asked for them.
+    expect(failed).toEqual(["/v1/auth/github/config", "/v1/auth/github/role/ship"]);
   });
 
   it("says what people may do, has it written or chosen, and gives it", async () => {

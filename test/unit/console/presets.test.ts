@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { type Existing, othersAt, planOf, stepsLeft } from "../../../console/presets/login-plan.ts";
+import { type Existing, othersAt, planOf, stepsLeft, uselessMount } from "../../../console/presets/login-plan.ts";
 import { type MountSettings, unusedSettings } from "../../../console/presets/mount-settings.ts";
 import type { PresetValues } from "../../../console/presets/preset.ts";
 import { isOwnMachine, mistakesIn, trimmed, valuesWithUsual } from "../../../console/presets/preset-values.ts";
@@ -56,7 +56,7 @@ describe.each(cases)("the preset %s", (id, preset) => {
   it("has a policy that is one, and a role that gives it", () => {
     expect(parsePolicy(plan.policy ?? fail(), 0).ok).toBe(true);
     const settings = id === "approle" ? [] : ["settings"];
-    expect(plan.steps.map(({ what }) => what)).toEqual(["policy", "mount", ...settings, "role"]);
+    expect(plan.steps.map(({ what }) => what)).toEqual(["mount", ...settings, "policy", "role"]);
     expect(plan.steps.at(-1)?.request.body).toMatchObject({ token_policies: ["deploy"] });
   });
 
@@ -170,12 +170,12 @@ it.each([
 ])("no text of %s has its secret, and the request has it", (id, field) => {
   const { steps, ...texts } = planOf(presetOf(id) ?? fail(), valuesOf(id), { address: ADDRESS });
   expect(JSON.stringify(texts)).not.toContain("ey.secret.x");
-  expect(steps[2]?.request.body).toMatchObject({ [field]: "ey.secret.x" });
+  expect(steps[1]?.request.body).toMatchObject({ [field]: "ey.secret.x" });
 });
 
 it("people find the method before they sign in, also where Terraform made it", () => {
   const { steps, terraform } = planOf(presetOf("people") ?? fail(), valuesOf("people"), { address: ADDRESS });
-  expect(steps[1]?.request.body).toEqual({ type: "oidc", config: { listing_visibility: "unauth" } });
+  expect(steps[0]?.request.body).toEqual({ type: "oidc", config: { listing_visibility: "unauth" } });
   expect(terraform).toMatch(/ type += "oidc"\n/);
   expect(terraform).toContain('  tune {\n    listing_visibility = "unauth"\n  }\n}\n');
 });
@@ -198,6 +198,20 @@ describe("people", () => {
     const other = atProvider("https://login.example.com");
     expect(other).not.toContain("kcadm");
     expect(other).toContain(`#   ${ADDRESS}/ui/vault/auth/oidc/oidc/callback\n`);
+  });
+});
+
+describe("the mount of a refused step", () => {
+  const { steps } = planOf(presetOf("gitlab") ?? fail(), valuesOf("gitlab"), { address: ADDRESS });
+  const step = (wanted: string) => steps.find(({ what }) => what === wanted) ?? fail();
+
+  it("is of no use without its settings, when this run enabled it", () => {
+    expect(uselessMount(step("settings"), [step("mount")])).toBe(step("mount"));
+  });
+
+  it("stays when it was there before, or has its settings", () => {
+    expect(uselessMount(step("settings"), [])).toBeUndefined();
+    expect(uselessMount(step("role"), [step("mount"), step("settings"), step("policy")])).toBeUndefined();
   });
 });
 
