@@ -79,16 +79,8 @@ const NAMED = 8;
 
 /** Facts about a credential that is in no list and has no page: a batch token, or a token of a team. */
 export function credentialText(credential: Credential): string {
-  const {
-    display_name: name,
-    policies,
-    metadata,
-    path,
-    created,
-    expires,
-    entity_id: entity,
-    created_by: maker,
-  } = credential;
+  const { policies, metadata, path, created, expires } = credential;
+  const { display_name: name, entity_id: entity, created_by: maker } = credential;
   const pairs = Object.entries(metadata).map(([key, value]) => `${key}=${value}`);
   return [
     name !== "" && `Name: ${name}.`,

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { MAX_NAMED_TOKENS } from "../../../src/base/limits.ts";
 import { ok } from "../../../src/base/result.ts";
 import { asCalled } from "../../local/command-line.ts";
 import { ENDED_CHECK, type FoundText } from "../answer-schemas.ts";
@@ -37,7 +38,7 @@ export async function containText(session: Session, wanted: Wanted): Promise<Cal
   const found = judged.value;
   if (!("chosen_id" in found) || !isAlive(found) || found.kind === "lease") return leftAlone(session, found);
   const { kind, token, credential } = found;
-  const isOfTeam = credential?.accessor.startsWith("at-") ?? false;
+  const isOfTeam = kind === "team" || kind === "organization";
   if (!token && kind !== "secret-id" && !isOfTeam) return leftAlone(session, found);
   if (json && !wanted.yes) return failed("nothing was ended: with --json nothing is asked; --yes ends it");
   if (!json) for (const line of [...headLines(terminal, found), ...factLines(terminal, found)]) terminal.out(line);
@@ -67,9 +68,10 @@ async function deleteTeamToken(session: Session, { yes }: Wanted, leaked: Leaked
     return failed("nothing was ended");
   const id = encodeURIComponent(leaked.credential.accessor);
   const deleted = await session.client.call("DELETE", `/api/v2/authentication-tokens/${id}`);
-  // A token that the caller may not delete is a 404 as well. The proof fails for it.
   if (!deleted.ok && deleted.error.status !== 404) return deleted;
-  return proveRefused(session, leaked, "deleted");
+  const refused = await proveRefused(session, leaked, "deleted");
+  // What the caller may not manage is a 404, as is what has ended.
+  return deleted.ok || refused.ok ? refused : failed("it is not deleted: VAULT_TOKEN may not manage its organization");
 }
 
 /** Destroys a secret-id, so that no login makes a further token, and ends the tokens of its logins. */
@@ -84,7 +86,6 @@ async function containSecretId(session: Session, wanted: Wanted, leaked: Leaked)
   if (!destroyed.ok && destroyed.error.status === 403) return failed(`VAULT_TOKEN needs update on ${destroy}`);
   if (!destroyed.ok && destroyed.error.status !== 404) return destroyed;
   const refused = await proveRefused(session, leaked, "destroyed");
-  if (!refused.ok) return refused;
   // Read again: a login may have made a token before the destruction.
   const made = await tokensOfLogins(session, accessor);
   if (!made.ok) return failed(`which tokens its logins made is not known (${made.error.message}); ${byRole(path)}`);
@@ -95,7 +96,7 @@ async function containSecretId(session: Session, wanted: Wanted, leaked: Leaked)
     const ended = await endTokens(session, { ...SELECTED, ...wanted, kind: "contain", accessors: alive.value });
     if (!ended.ok || ended.value !== 0) return ended;
   }
-  return unnamed === 0 ? ok(0) : failed(`${number(unnamed, "token")} of its logins may be alive; ${byRole(path)}`);
+  return unnamed === 0 ? refused : failed(`${number(unnamed, "token")} of its logins may be alive; ${byRole(path)}`);
 }
 
 /** Asks again about a text that was ended. A login with it, or a request, must be refused. */
@@ -113,7 +114,7 @@ const ROLE = z.object({ token_ends_with_secret_id: z.boolean() });
 
 async function tokensLines(session: Session, { accessor, path }: Credential): Promise<string[]> {
   const made = await tokensOfLogins(session, accessor);
-  if (!made.ok) return [`  its tokens not known: ${made.error.message}`];
+  if (!made.ok) return [`  its tokens are not known: ${made.error.message}`];
   const role = await session.client.get(inAddress(path), ROLE);
   const { accessors, unnamed } = made.value;
   const count = number(accessors.length + unnamed, "token");
@@ -130,9 +131,6 @@ interface TokensOfLogins {
   readonly unnamed: number;
 }
 
-/** As `MAX_NAMED_TOKENS` of the server. */
-const MAX_ACCESSORS = 900;
-
 /** Reads the logins with a secret-id in the audit store. */
 async function tokensOfLogins({ client, terminal }: Session, accessor: string): Promise<Called<TokensOfLogins>> {
   const logins = await readEvents(client, terminal, { accessor, kind: "login" }, Number.POSITIVE_INFINITY);
@@ -141,8 +139,8 @@ async function tokensOfLogins({ client, terminal }: Session, accessor: string): 
   const accessors = [...new Set(made.filter((one) => one !== ""))];
   const batch = made.filter((one) => one === "").length;
   return ok({
-    accessors: accessors.slice(0, MAX_ACCESSORS),
-    unnamed: batch + Math.max(0, accessors.length - MAX_ACCESSORS),
+    accessors: accessors.slice(0, MAX_NAMED_TOKENS),
+    unnamed: batch + Math.max(0, accessors.length - MAX_NAMED_TOKENS),
   });
 }
 

@@ -139,8 +139,13 @@ describe("grove contain - of a secret-id", () => {
     expect(said).toEqual(["it is not proved to be destroyed: It is alive."]);
     const unjudged = data({ state: "unjudged", kind: "", message: "Ask again.", chosen_id: false });
     replies["POST /v1/sys/tokens/find"] = [live, unjudged];
+    replies["GET /v1/sys/audit/events"] = logins("t1");
+    replies["POST /v1/sys/tokens/verify-ended"] = [ended(0, ["t1"]), ended(3)];
+    tokensCanBeRevoked();
     expect(await contain(SECRET_ID, "--yes")).toBe(1);
     expect(said.at(-1)).toBe("it is not proved to be destroyed: Ask again.");
+    // Its tokens are ended all the same.
+    expect(out).toContain("refused   3 of 3 tokens: the trees that have them were asked");
   });
 
   it("ends with 1, and says how, where its tokens are not known or have no accessor", async () => {
@@ -193,7 +198,11 @@ describe("grove contain - of the token of a team", () => {
     expect(await contain(TEXT, "--yes")).toBe(1);
     replies[path] = { status: 403, body: { errors: [{ status: "403", title: "forbidden", detail: "not for you" }] } };
     expect(await contain(TEXT, "--yes")).toBe(1);
-    expect(said).toEqual(["nothing was ended", "it is not proved to be deleted: It is alive.", "not for you"]);
+    expect(said).toEqual([
+      "nothing was ended",
+      "it is not deleted: VAULT_TOKEN may not manage its organization",
+      "not for you",
+    ]);
   });
 });
 
