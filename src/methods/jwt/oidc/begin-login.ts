@@ -45,7 +45,7 @@ export async function beginLogin(attempt: OidcAttempt, beginning: Beginning): Pr
   const asked = nameKey(beginning.role);
   if (asked !== "" && !isRoleName(asked)) return checks.record("role", {}, refuse("role could not be found"));
   const settings = await jwtAuthAt(env, mount).readLogin(asked);
-  const known = await knownProvider(attempt, settings.config, null, now);
+  const known = await knownProvider(attempt, settings.config, null);
   if (!known.ok) return known;
   const role = browserRole(attempt, settings);
   if (!role.ok) return role;

@@ -78,7 +78,7 @@ async function verifyCode(
   now: Ms,
 ): Promise<Result<VerifiedClient>> {
   const { pending } = login;
-  const known = await knownProvider(attempt, login.config, pending.revision, now);
+  const known = await knownProvider(attempt, login.config, pending.revision);
   if (!known.ok) return known;
   const role = browserRole(attempt, login);
   if (!role.ok) return role;

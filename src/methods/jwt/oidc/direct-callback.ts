@@ -91,7 +91,7 @@ async function resultOf(
   code: string,
   now: Ms,
 ): Promise<Result<Confirmed>> {
-  const known = await knownProvider(attempt, login.config, login.pending.revision, now);
+  const known = await knownProvider(attempt, login.config, login.pending.revision);
   if (!known.ok) return known;
   const role = browserRole(attempt, login);
   if (!role.ok) return role;

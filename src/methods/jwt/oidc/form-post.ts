@@ -38,7 +38,7 @@ async function passedOn(
   login: OpenedLogin<CodeLogin>,
   answer: ProviderAnswer,
 ): Promise<Result<Reply>> {
-  const code = await codeOf(attempt, login, answer, currentTime());
+  const code = await codeOf(attempt, login, answer);
   return code.ok ? ok(textPage(200, "Signed in", "The program that you started goes on.")) : code;
 }
 

@@ -45,7 +45,7 @@ async function askProvider(
   const nextPollAt = now + pending.interval * 1000 * LEAST_OF_INTERVAL;
   // Of two questions at the same moment one reaches the provider.
   if (!(await changeLogin(attempt, login, { ...pending, nextPollAt }, now))) return waiting("slow_down");
-  const known = await knownProvider(attempt, login.config, pending.revision, now);
+  const known = await knownProvider(attempt, login.config, pending.revision);
   if (!known.ok) return known;
   const role = browserRole(attempt, login);
   if (!role.ok) return role;

@@ -1,5 +1,5 @@
-import { isWithin, type Ms } from "../../../base/clock.ts";
-import { GenerationalCache } from "../../../base/generational-cache.ts";
+import { waitUntil } from "cloudflare:workers";
+import { Copies } from "../../../base/copies.ts";
 import type { PrivateHosts } from "../../../base/outbound-hosts.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import { urlProblem } from "../../service-url.ts";
@@ -37,27 +37,25 @@ const REFRESH_MS = 300_000;
 const FAILED_MS = 2_000;
 const MAX_KEPT_CHARACTERS = 2 ** 16;
 
-interface Described {
-  readonly at: Ms;
-  readonly provider: Result<Provider, string>;
-}
-
 /** Providers that this isolate has read, by the revision of the configuration. */
-const described = new GenerationalCache<string, Described>(MAX_KEPT_CHARACTERS);
+const described = new Copies<string, Result<Provider, string>>(MAX_KEPT_CHARACTERS, {
+  sizeOf: (provider) => JSON.stringify(provider).length,
+  inBackground: waitUntil,
+});
 
-/** Returns the provider of a configuration, or a message when it can't be read. */
-export async function providerOf(
+/** Returns the provider of a configuration, or a message when it can't be read. Concurrent logins ask it once. */
+export function providerOf(
   { discoveryUrl, revision }: { readonly discoveryUrl: string; readonly revision: string },
   listed: PrivateHosts,
-  now: Ms,
 ): Promise<Result<Provider, string>> {
-  const known = described.get(revision);
-  if (known && isWithin(known.at, known.provider.ok ? REFRESH_MS : FAILED_MS, now)) return known.provider;
-  const fetched = await fetchProvider(discoveryUrl, listed);
-  const provider = fetched.ok ? fetched : err(fetched.error.text);
-  const entry = { at: now, provider };
-  described.set(revision, entry, JSON.stringify(entry).length);
-  return provider;
+  const policyOf = (known?: Result<Provider, string>) => ({
+    maxAgeMs: known?.ok === false ? FAILED_MS : REFRESH_MS,
+    graceMs: 0,
+  });
+  return described.load(revision, policyOf, async () => {
+    const fetched = await fetchProvider(discoveryUrl, listed);
+    return fetched.ok ? fetched : err(fetched.error.text);
+  });
 }
 
 /** Fetches the description of the provider with this issuer, without a slash at its end. */

@@ -15,7 +15,7 @@ export async function keepCode(
   answer: ProviderAnswer,
   now: Ms,
 ): Promise<Result<string>> {
-  const code = await codeOf(attempt, login, answer, now);
+  const code = await codeOf(attempt, login, answer);
   if (!code.ok) return code;
   const confirmation = newSecret();
   const kept = await changeLogin(attempt, login, { ...login.pending, code: code.value, confirmation }, now);
@@ -32,9 +32,8 @@ export async function codeOf(
   attempt: OidcAttempt,
   { config, pending }: OpenedLogin<DirectLogin | CodeLogin>,
   answer: ProviderAnswer,
-  now: Ms,
 ): Promise<Result<string>> {
-  const known = await knownProvider(attempt, config, pending.revision, now);
+  const known = await knownProvider(attempt, config, pending.revision);
   if (!known.ok) return known;
   return attempt.checks.record("oidc_answer", {}, codeIn(known.value.provider, pending, answer));
 }

@@ -38,7 +38,6 @@ export async function knownProvider(
   { env, installation, mount, checks }: OidcAttempt,
   found: JwtConfig | null,
   revision: string | null,
-  now: Ms,
 ): Promise<Result<KnownProvider>> {
   const same = sameConfig(found, revision);
   if (!same.ok) return checks.record("configuration", {}, same);
@@ -49,7 +48,7 @@ export async function knownProvider(
     return checks.record("configuration", {}, refuse("OIDC login is not configured for this mount"));
   }
   const listed = privateHosts(env);
-  const provider = await providerOf(config, listed, now);
+  const provider = await providerOf(config, listed);
   if (!provider.ok) return checks.record("configuration", {}, err(serviceUnavailable(provider.error)));
   return checks.record("configuration", {}, ok({ config, provider: provider.value, client: { id, secret }, listed }));
 }

@@ -55,6 +55,21 @@ describe("a step of a login, which anybody can take", () => {
     expect(await eventsOf("steps-confirmed")).toHaveLength(MAX_IN_FULL);
   });
 
+  it("asks a provider that answers slowly once for all that are taken at the same time", async () => {
+    const { begin } = await mountOidc(root, "steps-slow", provider, { config: { skip_jwks_validation: true } });
+    let asked = 0;
+    provider.instead = async ({ pathname }) => {
+      if (pathname !== "/.well-known/openid-configuration") return undefined;
+      asked++;
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      return undefined;
+    };
+    const answers = await Promise.all(Array.from({ length: 40 }, () => begin()));
+    provider.instead = null;
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+    expect(asked).toBe(1);
+  });
+
   it("is an event of a login, and so is the one that gives the token", async () => {
     const mount = await mountOidc(root, "steps-kind", provider);
     expect((await mount.login()).status).toBe(200);
