@@ -126,6 +126,8 @@ describe("the page of tokens", () => {
     ["a pair without a name", "metadata==payments"],
     ["a name with two values", "metadata=owner=a&metadata=owner=b"],
     ["too many pairs", Array.from({ length: 33 }, (_, i) => `metadata=n${i}=v`).join("&")],
+    ["an order with the name of a prototype", "sort=__proto__"],
+    ["an order with the name of a constructor", "sort=constructor"],
   ])("refuses %s", async (_, query) => {
     expect((await call("GET", `sys/tokens?${query}`, { token: root })).status).toBe(400);
   });

@@ -32,12 +32,14 @@ import { TOKEN_SHAPE, tokenRenderer } from "./token-view.ts";
 /** Maximum number of pages of the index that one request reads while no token matches the filter. */
 const MAX_ROUNDS = 4;
 
-const ORDERS: Readonly<Record<string, Order>> = {
-  created: { by: "created", descending: false },
-  "-created": { by: "created", descending: true },
-  end: { by: "end", descending: false },
-  "-end": { by: "end", descending: true },
-};
+/** By the values of `sort`. */
+const ORDERS: ReadonlyMap<string, Order> = new Map([
+  ["", { by: "created", descending: false }],
+  ["created", { by: "created", descending: false }],
+  ["-created", { by: "created", descending: true }],
+  ["end", { by: "end", descending: false }],
+  ["-end", { by: "end", descending: true }],
+]);
 
 const LISTING = strictSchema({
   ...FILTER,
@@ -59,7 +61,7 @@ async function readListing(context: PresentedContext<ListingFields>): Promise<Re
   const { fields } = context;
   const filter = await readFilter(context);
   if (!filter.ok) return filter;
-  const order = ORDERS[fields.sort === "" ? "created" : fields.sort];
+  const order = ORDERS.get(fields.sort);
   if (!order) return refuse("sort is one of created, -created, end and -end");
   const after = fields.after === "" ? null : readCursor(order, fields.after);
   if (after === null && fields.after !== "") return refuse("after is not the cursor of a page in this order");
