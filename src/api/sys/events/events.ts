@@ -112,10 +112,18 @@ export const EVENT_ROUTES: readonly Route[] = [
       await flushAudit(env);
       const mentions = [mentionOf("entity", entityId), ...prepared.mentions];
       const { events, next } = await findEvents(env, { ...prepared, mentions }, entityId);
-      return dataReply({ events: events.map(showEvent), next });
+      return dataReply({ events: events.map((event) => shownTo(event, entityId)), next });
     },
   }),
 ];
+
+/** Shows an event to an entity. Who made a token of it, by which token and from where, is of somebody else. */
+function shownTo(event: AuditEvent, entityId: string): Record<string, unknown> {
+  const shown = showEvent(event);
+  if (storedJson<CallerLine>(event.line).auth?.entity_id === entityId) return shown;
+  const { auth: _, token_hash: __, client_address: ___, ...others } = shown;
+  return others;
+}
 
 /**
  * Returns a page of events. It can have fewer events than asked for although there is a next page.
