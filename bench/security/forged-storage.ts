@@ -1,4 +1,5 @@
-import { basename } from "node:path";
+import { renameSync, rmSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { constants, deflateRawSync } from "node:zlib";
 import { newIssuer } from "../../test/support/issuer.ts";
@@ -57,14 +58,19 @@ export const FORGED_STORAGE: Checks = {
       const root = text((await fresh.answers(200, "PUT", "sys/init", { token: "", body: {} })).body, "root_token");
       const old = await defaultToken(fresh, root);
       const { head } = await backUp(fresh, root);
+      let bringBack = (): void => {};
       await fresh.whileStopped((open) => {
         const system = open("System", "system");
+        bringBack = hideTokens(system);
         plantPolicy(system);
-        for (const table of ["policies", "mounts", "watermarks"]) system.exec(`UPDATE ${table} SET seal = NULL`);
+        for (const table of sealedTablesOf(system)) system.exec(`UPDATE ${table} SET seal = NULL`);
         system.exec("UPDATE installation SET sealed_key_ring = NULL");
       });
       await fresh.answers(204, "POST", "sys/restore/begin", { token: "", body: head });
-      await fresh.whileStopped((open) => open("System", "system").exec("UPDATE restores SET finished_at = 1"));
+      await fresh.whileStopped((open) => {
+        open("System", "system").exec("UPDATE restores SET finished_at = 1");
+        bringBack();
+      });
       await mustNotAdminister(fresh, old);
       await fresh.answers(200, "GET", "auth/token/lookup-self", { token: old });
       return "a restore writes all rows itself";
@@ -75,7 +81,9 @@ export const FORGED_STORAGE: Checks = {
     return withServer(async (fresh) => {
       await fresh.answers(200, "PUT", "sys/init", { token: "", body: {} });
       await fresh.whileStopped((open) => {
-        open("System", "system").exec("UPDATE installation SET sealed_key_ring = NULL");
+        const system = open("System", "system");
+        hideTokens(system);
+        system.exec("UPDATE installation SET sealed_key_ring = NULL");
       });
       await fresh.answers(400, "PUT", "sys/init", { token: "", body: {} });
       await tamperingOf(fresh, "installation");
@@ -180,6 +188,16 @@ function tablesOf(database: DatabaseSync): string[] {
     .map(({ sql }) => String(sql));
 }
 
+/** The tables of a database whose rows have seals. */
+function sealedTablesOf(database: DatabaseSync): string[] {
+  const query =
+    "SELECT t.name FROM sqlite_master t, pragma_table_info(t.name) c WHERE t.type = 'table' AND c.name = 'seal'";
+  return database
+    .prepare(query)
+    .all()
+    .map(({ name }) => String(name));
+}
+
 /** Plants an unsealed policy "default" with rights of an administrator, which its text does not show. */
 function plantPolicy(system: DatabaseSync): void {
   const rules = [{ path: "sys/auth", segments: ["sys", "auth"], isPrefix: false, capabilities: ["read", "sudo"] }];
@@ -190,6 +208,20 @@ function plantPolicy(system: DatabaseSync): void {
        VALUES ('default', 'path "sys/auth" { capabilities = ["read", "sudo"] }', ?, 1, 1, 0, 0, 0)`,
     )
     .run(JSON.stringify(rules));
+}
+
+/**
+ * Moves the databases of tokens away from those of the other objects: a server that finds tokens without keys refuses
+ * every initialization and restore before it reads a row. Returns a function that moves them back.
+ */
+function hideTokens(system: DatabaseSync): () => void {
+  const from = dirname(system.location() ?? "").replace("System-", "TokenTree-");
+  const to = join(dirname(from), "hidden");
+  renameSync(from, to);
+  return () => {
+    rmSync(from, { recursive: true, force: true });
+    renameSync(to, from);
+  };
 }
 
 async function defaultToken(subject: Subject, root: string): Promise<string> {
