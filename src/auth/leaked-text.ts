@@ -65,6 +65,8 @@ export interface NotAsked {
   readonly kind: "not asked";
   /** What answers the question, below `/v1/`. */
   readonly ask: string;
+  /** True for a mount that was not asked at all, or did not answer. */
+  readonly isWhole?: true;
 }
 
 /** What a mount knows of a text that clients log in with. */

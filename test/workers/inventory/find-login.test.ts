@@ -1,12 +1,13 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { AppRoleAuth } from "../../../src/methods/approle/app-role-auth.ts";
 import { AppRoleSecretIds } from "../../../src/methods/approle/app-role-secret-ids.ts";
-import { JwtAuth } from "../../../src/methods/jwt/jwt-auth.ts";
+import { JwtAuth, jwtAuthAt } from "../../../src/methods/jwt/jwt-auth.ts";
+import { loadInstallation } from "../../../src/system/installation.ts";
 import { mountAppRole } from "../../support/app-role.ts";
 import { atCalls, callsTo, failing } from "../../support/calls.ts";
 import { DocumentSigner } from "../../support/cloud-login.ts";
 import { ISSUER, newIssuer } from "../../support/issuer.ts";
-import { call, dataOf, initialized } from "../../support/service.ts";
+import { bindings, call, dataOf, initialized } from "../../support/service.ts";
 
 let root: string;
 let approle: Awaited<ReturnType<typeof mountAppRole>>;
@@ -156,6 +157,15 @@ describe("sys/tokens/find says of a JWT", () => {
       state: "ended",
       message: expect.stringMatching(/that is expired since 2\S+Z, as it says itself\. No role/),
     });
+    // A mount that does not answer may take it for longer.
+    let silent: string | null = null;
+    const down = atCalls(JwtAuth, "readConfig", ({ id, proceed }) => {
+      silent ??= id;
+      if (id === silent) throw new Error("Network connection lost.");
+      return proceed();
+    });
+    expect(await find(late)).toMatchObject({ state: "unjudged", kind: "jwt" });
+    down.end();
     await call("DELETE", "sys/auth/jwt-any", { token: root });
   });
 
@@ -190,6 +200,12 @@ describe("sys/tokens/find says of a JWT", () => {
     await role("any", { bound_audiences: "grove" });
     const browser = { role_type: "oidc", allowed_redirect_uris: "https://app.example/callback" };
     await role("browser", { bound_audiences: "grove", ...browser });
+    // The token is one that the login of this role would get for the client of the server.
+    const loaded = await loadInstallation(bindings);
+    const mount = loaded.ok ? loaded.value.mounts.find(({ path }) => path === "jwt-roles/") : undefined;
+    const object = jwtAuthAt(bindings, { uuid: mount?.uuid ?? "" });
+    const config = await object.readConfig();
+    expect(config && (await object.writeConfig({ ...config, clientId: "grove" }, "AAAA"))).toMatchObject({ ok: true });
     expect(await found({})).toMatchObject({ roles: { "auth/jwt-roles/": ["any"] } });
     expect(await found({ ref: "main" })).toMatchObject({
       message: expect.stringContaining("auth/jwt-roles/ (roles any, ci); until"),

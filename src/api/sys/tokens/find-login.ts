@@ -55,9 +55,15 @@ export async function findLogin(
     known.kind === "secret-id" ? [{ mount, secret: known }] : [],
   )[0];
   if (secret) return { state: "live", message: secretMessage(secret), ...secret };
+  const gaps = answers.flatMap(({ known }) => (known.kind === "not asked" ? [known] : []));
+  const left = able[ASKED_MOUNTS];
+  if (left) gaps.push({ kind: "not asked", ask: `auth/${left.path} and the mounts after it`, isWhole: true });
   const jwts = answers.flatMap(({ mount, known }) => (known.kind === "jwt" ? [{ mount, jwt: known }] : []));
   const jwt = jwts[0]?.jwt;
-  if (jwt) return { kind: "jwt", ...judgedJwt(jwt, [...new Map(jwts.map((one) => [one.mount, one])).values()]) };
+  if (jwt) {
+    const trusting = [...new Map(jwts.map((one) => [one.mount, one])).values()];
+    return { kind: "jwt", ...judgedJwt(jwt, trusting, !gaps.some(({ isWhole }) => isWhole)) };
+  }
   const documents = answers.flatMap(({ mount, known }) =>
     known.kind === "identity-document" ? [{ mount, document: known }] : [],
   );
@@ -68,9 +74,6 @@ export async function findLogin(
   }
   const unused = able.some(({ type }) => env.kinds.methods.get(type)?.documentIn) ? null : documentIn(env, texts);
   if (unused) return { state: "elsewhere", kind: unused.kind, message: unusedDocumentMessage(unused) };
-  const gaps = answers.flatMap(({ known }) => (known.kind === "not asked" ? [known] : []));
-  const left = able[ASKED_MOUNTS];
-  if (left) gaps.push({ kind: "not asked", ask: `auth/${left.path} and the mounts after it` });
   return gaps.length === 0 ? null : { state: "unjudged", kind: "", message: gapMessage(gaps) };
 }
 
@@ -83,7 +86,8 @@ async function answersOf({ env, installation, mount }: Omit<LeakedText, "text">,
     } catch (error) {
       // The other mounts may know the text.
       if (failureOfPlatform(error) === null) throw error;
-      answers.push({ mount, known: { kind: "not asked", ask: `auth/${mount.path} again, which does not answer now` } });
+      const ask = `auth/${mount.path} again, which does not answer now`;
+      answers.push({ mount, known: { kind: "not asked", ask, isWhole: true } });
     }
   }
   return answers;
@@ -122,7 +126,12 @@ function rolesText({ mount, jwt: { roles } }: TrustingMount): string {
   return `${path} (${names.length === 1 ? "role" : "roles"} ${shown}${isMore ? " and others" : ""})`;
 }
 
-function judgedJwt({ issuer, subject, audiences, expiresAt }: TrustedJwt, trusting: readonly TrustingMount[]) {
+/** @param isAll false when a mount was not asked, which may take the token for longer. */
+function judgedJwt(
+  { issuer, subject, audiences, expiresAt }: TrustedJwt,
+  trusting: readonly TrustingMount[],
+  isAll: boolean,
+) {
   const mounts = trusting.map(({ mount }) => mount);
   const by = issuer === "" ? "that names no issuer" : `of the issuer ${issuer.slice(0, SHOWN_CLAIM)}`;
   const claims = [
@@ -131,7 +140,7 @@ function judgedJwt({ issuer, subject, audiences, expiresAt }: TrustedJwt, trusti
   ];
   const of = [by, ...claims].join(", ");
   const time = expiresAt === null ? "" : formatRfc3339(expiresAt).replace(/\.\d+/, "");
-  if (trusting.every(({ jwt }) => isPast(jwt.acceptedUntil))) {
+  if (isAll && trusting.every(({ jwt }) => isPast(jwt.acceptedUntil))) {
     const message = `A JWT ${of} that is expired since ${time}, as it says itself. No role of the mounts that trust it (${pathsOf(mounts)}) takes one so late.`;
     return { state: "ended", mounts, message } as const;
   }
