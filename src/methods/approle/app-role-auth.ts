@@ -1,4 +1,5 @@
 import { MountObject } from "../../auth/mount-object.ts";
+import { nameKey } from "../../base/case-folding.ts";
 import { currentTime } from "../../base/clock.ts";
 import { objectNamed } from "../../base/object-stub.ts";
 import { DENIED, err, NOT_FOUND, ok, type Result, refuse, unavailable } from "../../base/result.ts";
@@ -101,8 +102,8 @@ export class AppRoleAuth extends MountObject<AppRoleEnv> {
     const changed = changeAppRole(before, fields, fresh ?? { id: "", roleId: "" }, mount);
     if (!changed.ok) return changed;
     const { role, warnings } = changed.value;
-    const holder = this.#withRoleId(role.roleId);
-    if (holder && holder.name !== name) return refuse("role_id already in use");
+    const isChosen = fields.role_id !== undefined && role.roleId !== before?.roleId;
+    if (isChosen && this.#isOfOther(role.roleId, name)) return refuse("role_id already in use");
     if (!before && this.#roles.count() >= MAX_ROLES) return refuse(`a mount holds at most ${MAX_ROLES} roles`);
     if (before && before.roleId !== role.roleId) this.#roleIds.delete(before.roleId);
     this.#roles.write(name, role);
@@ -162,6 +163,16 @@ export class AppRoleAuth extends MountObject<AppRoleEnv> {
   async configurationState(): Promise<number> {
     await this.keys.open();
     return this.#state.read() ?? 0;
+  }
+
+  /**
+   * True for the role-id of another role, in whatever case: a role-id is the alias of its logins, and aliases that differ
+   * only in case are of one entity. Reads all role-ids.
+   */
+  #isOfOther(roleId: string, name: string): boolean {
+    const key = nameKey(roleId);
+    const same = this.#roleIds.names("", MAX_ROLES).filter((one) => nameKey(one) === key);
+    return same.some((one) => (this.#withRoleId(one)?.name ?? name) !== name);
   }
 
   #withRoleId(roleId: string): NamedRole | null {

@@ -138,6 +138,17 @@ describe("a role-id", () => {
     await mount.ask("DELETE", "role/second");
     expect(await mount.role("fourth", { role_id: "chosen" })).toBe("chosen");
   });
+
+  it("is of one role in any case, because the alias of a login is: two roles would share an entity", async () => {
+    await mount.role("lower", { role_id: "web-app" });
+    for (const role_id of ["Web-App", "WEB-APP"]) {
+      expect((await mount.ask("POST", "role/upper", { role_id })).body.errors).toEqual(["role_id already in use"]);
+    }
+    // Its own may change its case, and is written again.
+    for (const role_id of ["Web-App", "Web-App", "web-app"]) {
+      expect(await mount.role("lower", { role_id })).toBe(role_id);
+    }
+  });
 });
 
 it("a mount that is disabled and enabled again has no role", async () => {
