@@ -21,6 +21,40 @@ export function keptBytes({ AUDIT_MAX_MB: size }: Settings): number {
   return 1e6 * numberSetting("AUDIT_MAX_MB", size);
 }
 
+/** How many times the size that is kept is stored while an archive takes nothing. */
+const MAX_UNARCHIVED = 2;
+
+/** What decides whether the records of an object are deleted. */
+interface StoredSize {
+  /** "archived": all its records are in the archive. "open": it still takes records. */
+  readonly state: "open" | "closed" | "archived" | "dropped";
+  /** When it last stored a record. */
+  readonly last_at: Ms;
+  readonly bytes: number;
+}
+
+/**
+ * Returns the objects whose records are deleted: those that are too old, or beyond the size that is kept. With an
+ * archive only archived ones are, unless it takes nothing for so long that the size is exceeded by far.
+ * @param stored all objects that have records, the oldest first.
+ */
+export function expiredObjects<T extends StoredSize>(
+  stored: readonly T[],
+  settings: Settings,
+  hasArchive: boolean,
+  now: Ms,
+): T[] {
+  let bytes = stored.reduce((sum, object) => sum + object.bytes, 0);
+  return stored.filter((object) => {
+    const { state, last_at: lastAt } = object;
+    const isTooMuch = bytes > MAX_UNARCHIVED * keptBytes(settings);
+    const isReady = state === "archived" || (state === "closed" && (!hasArchive || isTooMuch));
+    const isOld = lastAt + keptMs(settings) <= now || bytes > keptBytes(settings);
+    if (isReady && isOld) bytes -= object.bytes;
+    return isReady && isOld;
+  });
+}
+
 /** After this time an object takes nothing more. */
 export function openMs(settings: Settings): Ms {
   return Math.max(DAY_MS, keptMs(settings) * OBJECT_SHARE);

@@ -7,8 +7,8 @@ import { treeAt } from "../token/tree-stub.ts";
 import type { AuditNotes } from "../wire/audit.ts";
 import { type LeaseOutcome, type LeaseStanding, type LeaseView, leaseIdOf } from "./actions.ts";
 import type { LeaseEnv } from "./env.ts";
-import { incrementProblem } from "./grant-lease.ts";
 import { type NamedLease, readLeaseId } from "./ids.ts";
+import { incrementProblem } from "./lease-ttl.ts";
 
 /** The lease of a secret or of a token, as clients see it. */
 export interface ShownLease

@@ -3,7 +3,7 @@ import { columnOf, type Migration, type SchemaVersions, setColumns, storedJson, 
 import { routedIdText } from "../token/ids.ts";
 import type { GrantedTtl } from "../token/rules/ttl.ts";
 import { type LeaseRecord, type LeaseView, MAX_SHOWN_FAILURES, type NewLeaseIds, type Unrevoked } from "./actions.ts";
-import type { LeasePlan } from "./grant-lease.ts";
+import type { LeasePlan } from "./lease-ttl.ts";
 
 /** State of a lease that a token holds. */
 export const HELD = 0;

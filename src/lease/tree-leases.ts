@@ -15,7 +15,7 @@ import type {
   WalkMode,
 } from "./actions.ts";
 import type { LeaseEnv } from "./env.ts";
-import { planLease, planLeaseRenewal } from "./grant-lease.ts";
+import { planLease, planLeaseRenewal } from "./lease-ttl.ts";
 import { LeaseOutbox } from "./revocation-outbox.ts";
 import { GIVEN_UP, HELD, type LeaseRow, LeaseStore } from "./store.ts";
 

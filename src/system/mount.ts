@@ -3,6 +3,7 @@ import { type LocationHint, readLocationHint } from "../base/location.ts";
 import { err, ok, type Result, refuse } from "../base/result.ts";
 import { randomBytes, toHex } from "../crypto/bytes.ts";
 import type { QuotaPlace } from "../quota/quota.ts";
+import { mountPathProblem } from "./mount-path.ts";
 
 /** Default and maximum lifetime of tokens when nothing else is set: 768 h. */
 export const SYSTEM_TTL_SECONDS: Seconds = 768 * 3600;
@@ -98,11 +99,6 @@ export function newMount(fields: Pick<Mount, "path" | "type" | "description" | "
 /** Maximum number of mounts of an installation: every isolate keeps all of them. */
 export const MAX_MOUNTS = 256;
 
-/** Maximum length of the path of a mount, with its trailing slash. */
-export const MAX_MOUNT_PATH = 128;
-const MAX_SEGMENTS = 8;
-/** Excludes characters that have a meaning in policies, in URLs or in the folders of the list of leases. */
-const SEGMENT = /^[A-Za-z0-9_@~-][A-Za-z0-9_.@~-]*$/;
 const MAX_DESCRIPTION = 1024;
 const MAX_LIST = 64;
 const MAX_LIST_ITEM = 128;
@@ -126,27 +122,6 @@ export interface MountChange {
   readonly auditNonHmacResponseKeys: readonly string[] | null;
   /** "" for none. */
   readonly locationHint: string | null;
-}
-
-/** The path of a mount as it is stored: without leading slashes, with one trailing slash. */
-export function normalizeMountPath(path: string): string {
-  return `${path.trim().replace(/^\/+|\/+$/g, "")}/`;
-}
-
-/**
- * Reason why no mount may be at `path` (normalised) beside those at `taken`, or null. No mount may lie below another
- * one: so every path has one owner, and revoking by a mount's prefix never reaches another mount's tokens.
- */
-export function mountPathProblem(path: string, taken: readonly string[]): string | null {
-  const segments = path.slice(0, -1).split("/");
-  if (path.length > MAX_MOUNT_PATH || segments.length > MAX_SEGMENTS) return "the mount path is too long";
-  if (!segments.every((segment) => SEGMENT.test(segment))) {
-    return "a mount path consists of letters, digits and any of _ . @ ~ - in segments that do not begin with a dot";
-  }
-  // `<mount>/tune` is the path of a mount's settings.
-  if (segments.at(-1) === "tune") return 'the last segment of a mount path can\'t be "tune"';
-  const conflict = taken.find((other) => path.startsWith(other) || other.startsWith(path));
-  return conflict === undefined ? null : `path is already in use at ${conflict}`;
 }
 
 /** Reason why no mount may be added at `path` (normalised) to the mounts `existing`, or null. */

@@ -2,10 +2,8 @@ import { addNumbers } from "../base/add-numbers.ts";
 import { currentTime, type Ms } from "../base/clock.ts";
 import { logInfo } from "../base/log.ts";
 import { objectNamed } from "../base/object-stub.ts";
-import { inGroups } from "../base/parallel.ts";
 import { groveVersion } from "../base/version.ts";
 import type { Env } from "../env.ts";
-import { accessorShard, knownGenerations, shardNumbers } from "../listing/accessor-shards.ts";
 import { SAFETY_AGE_MS } from "../listing/inventory/entry.ts";
 import type { Traffic } from "../metrics/traffic.ts";
 import { type Migration, setColumns, storedJson, Tables } from "../storage/tables.ts";
@@ -17,6 +15,7 @@ import { systemOf } from "../system/system.ts";
 import type { TreePosition } from "../tree/tidy/tidy-step.ts";
 import { FIRST_POSITION, FIRST_WITHOUT_ACCESSORS, type ListPosition, type ListRun, listStep } from "./check-lists.ts";
 import { checkObjects } from "./check-objects.ts";
+import { growLists } from "./grow-lists.ts";
 import { HISTORY_MIGRATIONS, HistoryStore, type LiveCounts } from "./metrics-history.ts";
 import { NO_REPORT, type ObjectCheck, type TidyReport } from "./report.ts";
 import { SHARD_CHECK_MIGRATIONS, type ShardCheck, ShardCheckStore, startShardChecks } from "./shard-tidy.ts";
@@ -256,21 +255,4 @@ const RULES = {
 
 export function tidyOf(env: Env): DurableObjectStub<Tidy> {
   return objectNamed(env, env.TIDY, "tidy", RULES);
-}
-
-/** Size of a shard (bytes) that opens the next generation of shards: half of the platform's limit for an object. */
-const FULL_SHARD_BYTES = 5e9;
-
-/**
- * Has the next generation of shards open when a shard of the newest one is full. The System object stores the time of
- * the opening. After a crash the generation opens at that time, if it was stored. Safe to repeat.
- */
-export async function growLists(env: Env, now: Ms, fullBytes = FULL_SHARD_BYTES): Promise<void> {
-  const generations = knownGenerations();
-  const newest = generations.at(-1);
-  // The newest one may be announced and not open yet.
-  if (!newest || newest.opensAt > now) return;
-  const numbers = shardNumbers().filter((number) => number >= newest.first);
-  const sizes = await inGroups(numbers, (number) => accessorShard(env, number).storedBytes());
-  if (Math.max(...sizes) >= fullBytes) await systemOf(env).openListGeneration(generations.length, now);
 }

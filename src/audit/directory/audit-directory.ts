@@ -13,7 +13,7 @@ import { droppedRecord } from "../dropped-record.ts";
 import type { AuditEntry } from "../entry.ts";
 import type { AuditEnv } from "../env.ts";
 import { auditShardAt, nameOfObject, readObjectName } from "../object-name.ts";
-import { keptBytes, keptMs, openMs } from "../retention.ts";
+import { expiredObjects, openMs } from "../retention.ts";
 import { archiveOf, putHeads, putPage } from "./archive.ts";
 import { signHeads } from "./signed-head.ts";
 
@@ -102,8 +102,6 @@ const BACKLOGS = "audit backlogs";
 const ENDED_MS = 600_000;
 /** Maximum number of signed heads that are kept here: two days of them. */
 const MAX_HEADS = 48;
-/** How many times the size that is kept is stored while an archive takes nothing. */
-const MAX_UNARCHIVED = 2;
 
 const OBJECT: TableShape = {
   table: "objects",
@@ -389,9 +387,8 @@ export class AuditDirectory extends GroveObject<AuditEnv> {
   }
 
   /**
-   * Closes objects that are open for too long, and deletes those that are too old or beyond the size that is kept. With
-   * an archive, only archived objects are deleted, unless it takes nothing for so long that the size is exceeded by
-   * far: then the deletion is on record. An object that fails does not hold up the others.
+   * Closes objects that are open for too long, and deletes expired ones, see `expiredObjects`. A deletion before the
+   * archive took all of an object is on record. An object that fails does not hold up the others.
    */
   async #retain(): Promise<void> {
     const now = currentTime();
@@ -410,20 +407,13 @@ export class AuditDirectory extends GroveObject<AuditEnv> {
     }
     const stored = this.#objects.list(`${STORED} ORDER BY last_at`);
     const hasArchive = archiveOf(this.env) !== null;
-    let bytes = stored.reduce((sum, object) => sum + object.bytes, 0);
-    for (const object of stored) {
-      const { name, state, last_at: lastAt, bytes: size } = object;
-      const isTooMuch = bytes > MAX_UNARCHIVED * keptBytes(this.env);
-      const isReady = state === "archived" || (state === "closed" && (!hasArchive || isTooMuch));
-      const isOld = lastAt + keptMs(this.env) <= now || bytes > keptBytes(this.env);
-      if (!isReady || !isOld) continue;
+    for (const object of expiredObjects(stored, this.env, hasArchive, now)) {
+      const { name, state } = object;
       await attempt(name, async () => {
         if (hasArchive && state === "closed") await this.#recordUnarchived(object, now);
         await auditShardAt(this.env, name).drop();
         this.#change(name, { state: "dropped", bytes: 0 });
       });
-      // Also after a failure: a newer object must not be deleted in the place of this one.
-      bytes -= size;
     }
     this.#retainAt = now + (failures > 0 ? RETRY_MS : HOUR_MS);
   }

@@ -4,6 +4,7 @@ import { err, invalid, ok, type Result, refuse } from "../../base/result.ts";
 import type { RowSeals } from "../../storage/row-seals.ts";
 import { SealedTable, type WithSeal } from "../../storage/sealed-table.ts";
 import { columnOf, RANDOM_REVISION, type Sql, storedJson } from "../../storage/tables.ts";
+import { externalMembersProblem } from "../external-group.ts";
 import { usablePolicies } from "../identity-policies.ts";
 import type {
   AliasPlace,
@@ -111,13 +112,8 @@ export class GroupStore {
     }
     const type = existing?.type ?? write.type ?? "internal";
     if (write.type && write.type !== type) return refuse("group type cannot be changed");
-    if (type === "external") {
-      const held = this.members.ofGroup(groupId);
-      if (!keepsMembers(write.memberEntityIds, held.memberEntityIds)) {
-        return refuse("member entities can't be set manually for external groups");
-      }
-      if (!keepsMembers(write.memberGroupIds, [])) return refuse("member groups can't be set for external groups");
-    }
+    const refusal = type === "external" ? externalMembersProblem(write, this.members.ofGroup(groupId)) : null;
+    if (refusal) return refuse(refusal);
     if (!this.#hasRoomFor(JSON.stringify([write.name, write.metadata, write.policies, write.memberGroupIds]).length)) {
       return err(TOO_MANY);
     }
@@ -278,10 +274,4 @@ export class GroupStore {
       ...this.members.ofGroup(id),
     };
   }
-}
-
-/** True when a write omits the members or repeats those of the group: a client may write a group back as it read it. */
-function keepsMembers(sent: readonly string[] | null, held: readonly string[]): boolean {
-  const ids = new Set(sent);
-  return sent === null || (ids.size === held.length && held.every((id) => ids.has(id)));
 }

@@ -4,7 +4,7 @@ import { NETWORK, ONE_PROCESS } from "../../../src/app/deployments.ts";
 import { RowText, rowGroups, storedLine, textOfRow } from "../../../src/audit/batch-text.ts";
 import type { AuditEntry } from "../../../src/audit/entry.ts";
 import { nameOfObject, type ObjectName, readObjectName } from "../../../src/audit/object-name.ts";
-import { keptBytes, keptMs, openBytes, openMs } from "../../../src/audit/retention.ts";
+import { expiredObjects, keptBytes, keptMs, openBytes, openMs } from "../../../src/audit/retention.ts";
 
 const anEntry: fc.Arbitrary<AuditEntry> = fc.record({
   at: fc.nat(),
@@ -62,5 +62,32 @@ describe("what is kept", () => {
 
   it("is the default where a setting is none", () => {
     for (const wrong of ["0", "-1", "NaN", "soon", "1e99"]) expect(kept(wrong, wrong)).toEqual(kept());
+  });
+});
+
+describe("objects whose records are deleted", () => {
+  const MB = 1e6;
+  const now = 100 * 86_400_000;
+  const object = (name: string, state: "open" | "closed" | "archived", days: number, megabytes: number) => {
+    return { name, state, last_at: now - days * 86_400_000, bytes: megabytes * MB };
+  };
+  const expired = (stored: readonly ReturnType<typeof object>[], hasArchive = false) => {
+    const settings = { deployment: NETWORK, AUDIT_DAYS: "30", AUDIT_MAX_MB: "10" };
+    return expiredObjects(stored, settings, hasArchive, now).map(({ name }) => name);
+  };
+
+  it("are closed ones, too old or beyond the size, and no more of them than that takes", () => {
+    expect(expired([object("a", "closed", 31, 1), object("b", "closed", 29, 1), object("c", "open", 31, 1)])).toEqual([
+      "a",
+    ]);
+    const large = [object("a", "closed", 3, 4), object("b", "closed", 2, 4), object("c", "closed", 1, 4)];
+    expect(expired(large)).toEqual(["a"]);
+    expect(expired([...large, object("d", "open", 0, 4)])).toEqual(["a", "b"]);
+  });
+
+  it("are archived first where there is an archive, unless the size is exceeded by far", () => {
+    expect(expired([object("a", "closed", 31, 1), object("b", "archived", 30, 1)], true)).toEqual(["b"]);
+    expect(expired([object("a", "closed", 3, 20), object("b", "open", 0, 0)], true)).toEqual([]);
+    expect(expired([object("a", "closed", 3, 20), object("b", "open", 0, 1)], true)).toEqual(["a"]);
   });
 });

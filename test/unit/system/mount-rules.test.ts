@@ -4,14 +4,13 @@ import {
   DEFAULT_MOUNT_CONFIG,
   MAX_MOUNTS,
   type MountChange,
-  mountPathProblem,
   mountTtl,
   mountTypeProblem,
   newMount,
   newMountProblem,
-  normalizeMountPath,
   tuneMount,
 } from "../../../src/system/mount.ts";
+import { mountPathProblem, normalizeMountPath } from "../../../src/system/mount-path.ts";
 
 const NO_CHANGE: MountChange = {
   description: null,

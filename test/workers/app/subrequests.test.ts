@@ -8,7 +8,7 @@ import { ACCESSOR_SHARDS, MAX_ACCESSOR_SHARDS, shardCount } from "../../../src/l
 import { revocationsOf, STEP, TokenRevocations } from "../../../src/listing/inventory/revocation-jobs.ts";
 import { listOpeningLeadMs } from "../../../src/system/copy-age.ts";
 import { refreshInstallation } from "../../../src/system/installation.ts";
-import { growLists } from "../../../src/tidy/tidy.ts";
+import { growLists } from "../../../src/tidy/grow-lists.ts";
 import { holdAlarmsOf, ringAlarm } from "../../support/calls.ts";
 import { Meter } from "../../support/meter.ts";
 import { bindings, call, dataOf, initialized } from "../../support/service.ts";

@@ -14,8 +14,9 @@ import { changeDelayMs, listOpeningLeadMs } from "../../../src/system/copy-age.t
 import { listOpenings, noteListOpenings } from "../../../src/system/generation-openings.ts";
 import { forgetInstallation, loadInstallation, refreshInstallation } from "../../../src/system/installation.ts";
 import { System, systemOf } from "../../../src/system/system.ts";
+import { growLists } from "../../../src/tidy/grow-lists.ts";
 import { startShardChecks } from "../../../src/tidy/shard-tidy.ts";
-import { growLists, tidyOf } from "../../../src/tidy/tidy.ts";
+import { tidyOf } from "../../../src/tidy/tidy.ts";
 import { atCalls, atNth, callsTo, failing } from "../../support/calls.ts";
 import { indexedPaths, leaseFor } from "../../support/leases.ts";
 import { crash } from "../../support/objects.ts";

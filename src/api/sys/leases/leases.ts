@@ -5,8 +5,8 @@ import { dataAnswer, ENVELOPE, type RouteDescription } from "../../../auth/route
 import { currentTime, formatRfc3339, formatTime, type Ms } from "../../../base/clock.ts";
 import { ok, type Result, refuse } from "../../../base/result.ts";
 import { toBase64 } from "../../../crypto/bytes.ts";
-import { incrementProblem } from "../../../lease/grant-lease.ts";
 import { type GrantedLease, lookupLease, renewLease, type ShownLease } from "../../../lease/lease-operations.ts";
+import { incrementProblem } from "../../../lease/lease-ttl.ts";
 import { listLeases } from "../../../lease/queries.ts";
 import { SIGNATURE_HEADER, signingKey } from "../../../lease/revocation-delivery.ts";
 import { endpointHost, endpointSettings, readRevocationEndpoint } from "../../../lease/revocation-endpoint.ts";

@@ -11,21 +11,15 @@ import {
 import { injectedAnswer, NO_CONTENT } from "../../../auth/route-description.ts";
 import { ok, type Result, refuse } from "../../../base/result.ts";
 import type { Installation } from "../../../system/installation.ts";
-import {
-  configureMount,
-  DEFAULT_MOUNT_CONFIG,
-  mountPathProblem,
-  mountTypeProblem,
-  newMount,
-  normalizeMountPath,
-} from "../../../system/mount.ts";
+import { configureMount, DEFAULT_MOUNT_CONFIG, mountTypeProblem, newMount } from "../../../system/mount.ts";
+import { mountPathProblem, normalizeMountPath } from "../../../system/mount-path.ts";
 import { systemOf } from "../../../system/system.ts";
 import { fieldSchema, objectOf } from "../../../wire/field-schema.ts";
 import { flag, text, unread } from "../../../wire/fields.ts";
 import { injectedReply, type Reply } from "../../../wire/reply.ts";
 import { changedReply, endedReply } from "../../change-reply.ts";
 import { endMount } from "../../end-tokens.ts";
-import { canonicalMountPath, tunedPath } from "./mount-paths.ts";
+import { canonicalMountPath, tunedPath } from "./canonical-path.ts";
 import { MOUNT_CONFIG, readSettings, UNUSED_SETTINGS } from "./settings.ts";
 import { TUNE_SHAPE, tuneRoutes } from "./tune.ts";
 import { fixedMounts, MOUNT_VIEW, shownMounts, TUNE_VIEW } from "./view.ts";

@@ -10,7 +10,7 @@ import { sent, text, unread } from "../../../wire/fields.ts";
 import { injectedReply } from "../../../wire/reply.ts";
 import { changedReply, endedReply } from "../../change-reply.ts";
 import { endBelow, notBefore, readPastTime } from "../../end-tokens.ts";
-import { tunedPath } from "./mount-paths.ts";
+import { tunedPath } from "./canonical-path.ts";
 import { readSettings, SETTINGS, UNUSED_SETTINGS } from "./settings.ts";
 import { TUNE_VIEW } from "./view.ts";
 

@@ -1,4 +1,4 @@
-import { normalizeMountPath } from "../../../system/mount.ts";
+import { normalizeMountPath } from "../../../system/mount-path.ts";
 
 const TUNE_SUFFIX = /\/tune$/;
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { planLease, planLeaseRenewal } from "../../../src/lease/grant-lease.ts";
 import { leasePathProblem } from "../../../src/lease/lease-path.ts";
+import { planLease, planLeaseRenewal } from "../../../src/lease/lease-ttl.ts";
 
 const NOW = Date.UTC(2027, 2, 1);
 const REQUEST = { path: "db/creds/app", ttl: 0, maxTtl: 0, renewable: true, target: "https://db.example.com/" };
