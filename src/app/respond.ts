@@ -50,7 +50,8 @@ export function unservedPathOf(c: AppContext): string {
 
 /**
  * Responds to a login or to a caller with a token. Wraps the answer if the client asks for that. Answers of open
- * endpoints, and of steps of logins that give no token, are never wrapped: wrapping stores a value. `loggedPath` has no token in it.
+ * endpoints, and of steps of logins that give no token, are never wrapped: wrapping stores a value. `loggedPath` has no
+ * token in it.
  */
 export async function complete(c: AppContext, answer: Answer, loggedPath: string): Promise<Response> {
   const { result } = answer;

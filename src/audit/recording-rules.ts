@@ -13,6 +13,8 @@ export interface AnsweredRequest {
   /** True when it could change something or issue a token: its first line was written before it acted. */
   readonly acts: boolean;
   readonly path: string;
+  /** "rpc": another Worker of the operator called. */
+  readonly via: AuditLine["via"];
   /** True when its token was alive. */
   readonly hasCaller: boolean;
   /** null for a success. */
@@ -30,8 +32,8 @@ const READING_WRITES: ReadonlySet<string> = new Set([
 const READING_PATHS = /^sys\/audit-hash\/|^auth\/.+\/secret-id(?:-accessor)?\/lookup$/;
 
 /**
- * What succeeds without a caller and changes the installation. Anything else is of anybody, such as a step of a login
- * that gives no token, or the OpenAPI document by a POST.
+ * What succeeds over HTTP without a caller and changes the installation. Anything else is of anybody, such as a step of
+ * a login that gives no token, or the OpenAPI document by a POST.
  */
 const OF_OPERATORS = /^sys\/(?:init|restore|generate-root(?:-token)?)(?:\/|$)/;
 
@@ -48,10 +50,12 @@ export function onlyReads(path: string): boolean {
   return READING_WRITES.has(path) || READING_PATHS.test(path);
 }
 
-export function fateOf({ acts, path, hasCaller, failure }: AnsweredRequest): Fate {
+export function fateOf({ acts, via, path, hasCaller, failure }: AnsweredRequest): Fate {
   if (failure !== null && UNSEALABLE.has(failure)) return "nothing";
   const changes = acts && !onlyReads(path);
-  if (failure === null && changes) return hasCaller || OF_OPERATORS.test(path) ? "record" : "refusal";
+  if (failure === null && changes) {
+    return hasCaller || via === "rpc" || OF_OPERATORS.test(path) ? "record" : "refusal";
+  }
   if (failure === null) return hasCaller ? "use" : "nothing";
   // A token that is alive and can't be used proves nothing more than one that has ended.
   if (!hasCaller || failure === "unauthenticated") return "refusal";

@@ -12,7 +12,13 @@ import {
 } from "../../../src/audit/recording-rules.ts";
 import type { AuditAuth, AuditLine } from "../../../src/wire/audit.ts";
 
-const READ: AnsweredRequest = { acts: false, path: "auth/token/lookup-self", hasCaller: true, failure: null };
+const READ: AnsweredRequest = {
+  acts: false,
+  via: "http",
+  path: "auth/token/lookup-self",
+  hasCaller: true,
+  failure: null,
+};
 const OPENAPI = "sys/internal/specs/openapi";
 const CHANGE: AnsweredRequest = { ...READ, acts: true, path: "auth/token/create" };
 
@@ -34,6 +40,7 @@ describe("an answered request", () => {
         true,
       ],
     ),
+    ["a change by another Worker", { ...CHANGE, via: "rpc", hasCaller: false }, "record", true],
     ["a change that was refused", { ...CHANGE, failure: "permission_denied" }, "record", false],
     ["a change of what is not there", { ...CHANGE, failure: "not_found" }, "record", false],
     ["a change that failed halfway", { ...CHANGE, failure: "internal" }, "record", true],
