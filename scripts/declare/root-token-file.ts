@@ -22,14 +22,15 @@ export interface RootTokenFile {
 
 /**
  * Opens the file for a root token before the token exists: a token that can't be written would be lost. The file must
- * be new, or empty as an interrupted start leaves it; only this user can read it. The error is for the operator.
+ * be new, or empty as an interrupted start leaves it; only this user can read it, so it must be of this user: the owner of
+ * another one, who may have made it in a shared directory, could read it too. The error is for the operator.
  */
 export function openRootTokenFile(path: string): Result<RootTokenFile, string> {
   try {
     const isNew = !existsSync(path);
     const file = openSync(path, constants.O_WRONLY | constants.O_CREAT | constants.O_NOFOLLOW, 0o600);
-    const { size, mode } = fstatSync(file);
-    if (size > 0 || (mode & 0o077) !== 0) {
+    const { size, mode, uid } = fstatSync(file);
+    if (size > 0 || (mode & 0o077) !== 0 || uid !== (process.getuid?.() ?? uid)) {
       closeSync(file);
       return err(`root_token_file ${path} is there already, and not empty or not for this user alone`);
     }

@@ -10,7 +10,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { openRootTokenFile } from "../../../../scripts/declare/root-token-file.ts";
 
 let directory: string;
@@ -51,4 +51,15 @@ it.each<[string, (path: string) => void]>([
   make(path);
   if (what === "others may read") chmodSync(path, 0o640);
   expect(openRootTokenFile(path).ok).toBe(false);
+});
+
+it("a root token is not written into an empty file of another user, who could read it", () => {
+  const path = join(directory, "of-another");
+  writeFileSync(path, "", { mode: 0o600 });
+  const other = vi.spyOn(process as Required<typeof process>, "getuid").mockReturnValue(statSync(path).uid + 1);
+  expect(openRootTokenFile(path).ok).toBe(false);
+  other.mockRestore();
+  const file = openRootTokenFile(path);
+  expect(file.ok).toBe(true);
+  if (file.ok) file.value.close();
 });
