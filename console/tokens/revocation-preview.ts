@@ -64,7 +64,7 @@ export const groupRows = (
 
 /**
  * The progress or the result of a revocation: `3 of 4 tokens ended: 3 of the 4 that matched, with everything below, 1
- * that matched had ended already`. While a job runs, the numbers do not add up yet.
+ * had ended already`. The last one may be among those that matched or, of tokens that were chosen one by one, not.
  */
 export function jobText({ state, total, preview, counted: soFar, matched, revoked, ...job }: RevocationJob): string {
   if (state === "counting") return `Counting: ${counted(soFar, "token")} so far`;
@@ -72,7 +72,7 @@ export function jobText({ state, total, preview, counted: soFar, matched, revoke
   const ofMatched = revoked === matched ? "" : ` of the ${count(matched ?? 0)}`;
   return [
     `${count(total)}${of} ended: ${count(revoked)}${ofMatched} that matched, with everything below`,
-    ...(job.ended_before > 0 ? [`${count(job.ended_before)} that matched had ended already`] : []),
+    ...(job.ended_before > 0 ? [`${count(job.ended_before)} had ended already`] : []),
     ...(job.mismatched > 0 ? [`${count(job.mismatched)} are not what the list says of them`] : []),
   ].join(", ");
 }

@@ -180,8 +180,7 @@ function showEnd(terminal: Terminal, job: Job, json: boolean, isQuiet: boolean):
     const style = state === "done" && failures.length === 0 ? "green" : "red";
     const ofMatched = revoked === matched ? "" : ` of the ${matched ?? 0}`;
     const of = `${total} of ${preview?.total ?? 0} ended, ${revoked}${ofMatched} that matched and everything below`;
-    const others =
-      (before > 0 ? `, ${before} that matched had ended already` : "") + (left > 0 ? `, ${left} not ended` : "");
+    const others = (before > 0 ? `, ${before} had ended already` : "") + (left > 0 ? `, ${left} not ended` : "");
     terminal.out(styled(terminal, style, `${state}: ${of}${others}, ${number(failures.length, "failure")}`));
     const last = failures.at(-1);
     if (last !== undefined) terminal.say(`the last failure: ${harmless(last)}`);

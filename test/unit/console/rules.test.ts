@@ -87,7 +87,11 @@ describe("the numbers of a revocation", () => {
   it("add up when some that matched had ended already", () => {
     const some = { ...job, preview: { ...preview, count: 4, total: 4 }, matched: 4, total: 3, revoked: 3 };
     expect(jobText({ ...some, ended_before: 1 })).toBe(
-      "3 of 4 tokens ended: 3 of the 4 that matched, with everything below, 1 that matched had ended already",
+      "3 of 4 tokens ended: 3 of the 4 that matched, with everything below, 1 had ended already",
+    );
+    // Tokens that are chosen one by one match only while they are alive.
+    expect(jobText({ ...some, preview: { ...preview, count: 3, total: 3 }, matched: 3, ended_before: 1 })).toBe(
+      "3 of 3 tokens ended: 3 that matched, with everything below, 1 had ended already",
     );
     expect(jobText({ ...some, mismatched: 1 })).toMatch(/, 1 are not what the list says of them$/);
   });

@@ -481,7 +481,7 @@ describe("grove revoke", () => {
     });
     expect(await grove("revoke --role ci", { interactive: true, ask: async () => " 1168\n" })).toBe(1);
     expect(out.at(-1)).toBe(
-      "failed: 40 of 1168 ended, 2 of the 38 that matched and everything below, 1 that matched had ended already, 1 failure",
+      "failed: 40 of 1168 ended, 2 of the 38 that matched and everything below, 1 had ended already, 1 failure",
     );
   });
 
