@@ -6,7 +6,8 @@ import { needsOf } from "../needed-capabilities.ts";
 import { RecordForm } from "../records/record-form.tsx";
 import { go } from "../router.ts";
 import { mayDo, useSession } from "../session.ts";
-import { listResources, type Organization, resourceRequest, teamsPath } from "../teams/resources.ts";
+import { listResources } from "../teams/resource-api.ts";
+import { type Organization, resourceRequest, teamsPath } from "../teams/resources.ts";
 import { NEW_ORGANIZATION } from "../teams/team-fields.ts";
 import { AllowedLink, Card, DataTable, Empty, Icon, Loading, PageHead, Pager, Time, useLoad } from "../ui/index.ts";
 

@@ -8,21 +8,22 @@ import { secondsOf } from "../records/field.ts";
 import { RecordForm } from "../records/record-form.tsx";
 import { go } from "../router.ts";
 import { mayDo, useSession } from "../session.ts";
+import { listResources, readResource } from "../teams/resource-api.ts";
 import {
-  listResources,
   type Organization,
   type Resource,
-  readResource,
   resourceRequest,
   rotationPath,
   type Team,
   type TeamToken,
   teamOf,
   teamsPath,
+  teamTokenName,
   tokensPath,
 } from "../teams/resources.ts";
-import { NEW_TEAM_TOKEN, rotationOf, TEAM, TERRAFORM_TEAM, usualEnd } from "../teams/team-fields.ts";
+import { NEW_TEAM_TOKEN, rotationOf, TEAM, TERRAFORM_TEAM } from "../teams/team-fields.ts";
 import { TokenList } from "../teams/token-list.tsx";
+import { usualEnd } from "../teams/usual-end.ts";
 import { AllowedButton, Card, Dialog, Empty, Loading, Notice, PageHead, SecretDialog, useLoad } from "../ui/index.ts";
 
 const TOKEN_TYPE = "authentication-tokens";
@@ -166,7 +167,7 @@ function Tokens({ organization, id, name, marked }: TeamPageProps & { readonly n
         </Dialog>
       )}
       {rotating && (
-        <Dialog title={`Rotate ${titleOf(rotating.attributes)}`} onClose={() => setRotating(null)}>
+        <Dialog title={`Rotate ${teamTokenName(rotating.attributes)}`} onClose={() => setRotating(null)}>
           <p>A new token takes its description and its policies. Who has the old one needs the new one in time.</p>
           <RecordForm
             groups={rotationOf(rotating.attributes, rules.value?.attributes ?? null)}
@@ -187,8 +188,3 @@ function Tokens({ organization, id, name, marked }: TeamPageProps & { readonly n
     </Card>
   );
 }
-
-const titleOf = ({ description, "team-name": team }: TeamToken): string =>
-  description === null || description === ""
-    ? `the token of ${team} without a description`
-    : `the token ${description} of ${team}`;

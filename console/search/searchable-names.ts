@@ -4,7 +4,8 @@ import { listedName } from "../entity-names.ts";
 import { href } from "../href.ts";
 import { belowMount } from "../methods/mount-paths.ts";
 import { PARTS } from "../methods/parts-by-type.ts";
-import { listResources, type Organization, type Team, teamsPath } from "../teams/resources.ts";
+import { listResources } from "../teams/resource-api.ts";
+import { type Organization, type Team, teamsPath } from "../teams/resources.ts";
 import type { Found } from "./search-result.ts";
 
 /** Most names that are read from one list. */

@@ -2,7 +2,8 @@ import { useState } from "preact/hooks";
 import { counted } from "../format.ts";
 import { useSession } from "../session.ts";
 import { Empty, Loading, Pager, useLoad } from "../ui/index.ts";
-import { listResources, type TeamToken, tokensPath } from "./resources.ts";
+import { listResources } from "./resource-api.ts";
+import { type TeamToken, tokensPath } from "./resources.ts";
 import { Find } from "./server-search.tsx";
 import { TokenList } from "./token-list.tsx";
 

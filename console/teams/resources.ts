@@ -1,13 +1,9 @@
-import type { Api, Envelope, Query } from "../api.ts";
 import { pathOf } from "../href.ts";
 import type { RecordValue } from "../records/field.ts";
 import type { FormRequest } from "../records/request-commands.ts";
-import { type Answer, done } from "../result.ts";
 
-const MEDIA_TYPE = "application/vnd.api+json";
-
-/** Rows of a page. */
-const PAGE_SIZE = 50;
+/** The content type of the bodies. */
+export const MEDIA_TYPE = "application/vnd.api+json";
 
 /** A resource of the Terraform interface (JSON:API). */
 export interface Resource<T> {
@@ -64,15 +60,11 @@ export interface Delivery {
   readonly error: string | null;
 }
 
+/** The setting of an organization for the life of tokens that name no end (ms). */
+export const DEFAULT_TTL = "default-team-token-ttl-ms";
+
 /** The API's name of webhooks, in paths and bodies. */
 export const WEBHOOK_TYPE = "notification-configurations";
-
-/** A page of a list. */
-export interface ResourcePage<T> {
-  readonly items: readonly Resource<T>[];
-  readonly pages: number;
-  readonly total: number;
-}
 
 /** An endpoint of the Terraform interface. */
 export const teamsPath = (...parts: readonly string[]): string => `/api/v2/${pathOf(...parts)}`;
@@ -80,34 +72,6 @@ export const teamsPath = (...parts: readonly string[]): string => `/api/v2/${pat
 /** The endpoint that rotates a token. */
 export const rotationPath = ({ id }: Resource<TeamToken>): string =>
   teamsPath("authentication-tokens", id, "actions", "rotate");
-
-export async function readResource<T>(api: Api, path: string): Promise<Answer<Resource<T>>> {
-  return api.read<Resource<T>>(path);
-}
-
-/** One page of a list. @param page from 1 */
-export async function listResources<T>(
-  api: Api,
-  path: string,
-  page: number,
-  query: Query = {},
-): Promise<Answer<ResourcePage<T>>> {
-  const answer = await api.call<readonly Resource<T>[]>(path, {
-    query: { ...query, "page[number]": page, "page[size]": PAGE_SIZE },
-  });
-  if (!answer.ok) return answer;
-  const { data, meta } = answer.value;
-  const { pages, total } = paginationOf(meta);
-  return done({ items: data, pages, total: total ?? data.length });
-}
-
-function paginationOf(meta: unknown): { readonly pages: number; readonly total: number | undefined } {
-  const found =
-    typeof meta === "object" && meta !== null && "pagination" in meta
-      ? (meta.pagination as Readonly<Record<string, number | undefined>>)
-      : {};
-  return { pages: found["total-pages"] ?? 1, total: found["total-count"] };
-}
 
 /** The request that creates (POST) or changes (PATCH) a resource. */
 export const resourceRequest = (
@@ -120,20 +84,11 @@ export const resourceRequest = (
 /** The endpoint with the tokens of all teams of an organization. */
 export const tokensPath = (organization: string): string => teamsPath("organizations", organization, "team-tokens");
 
-/** Deletes tokens of an organization, all or none. */
-export const deleteTokens = (
-  api: Api,
-  organization: string,
-  ids: readonly string[],
-): Promise<Answer<Envelope<unknown>>> =>
-  api.call(tokensPath(organization), {
-    method: "DELETE",
-    body: { data: ids.map((id) => ({ type: "authentication-tokens", id })) },
-    contentType: MEDIA_TYPE,
-  });
-
 /** The id of the team of a token. */
 export function teamOf({ relationships }: Resource<TeamToken>): string {
   const data = relationships?.team?.data;
   return data !== undefined && "id" in data ? data.id : "";
 }
+
+export const teamTokenName = ({ description, "team-name": team }: TeamToken): string =>
+  `${description || "the token without a description"} of ${team}`;

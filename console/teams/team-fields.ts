@@ -1,10 +1,8 @@
-import { duration } from "../format.ts";
 import type { FieldGroup, RecordValue } from "../records/field.ts";
 import { secondsOf } from "../records/field.ts";
 import type { TerraformResource } from "../records/request-commands.ts";
-import type { Organization, TeamToken } from "./resources.ts";
-
-const DEFAULT_TTL = "default-team-token-ttl-ms";
+import { DEFAULT_TTL, type Organization, type TeamToken } from "./resources.ts";
+import { newEnd } from "./usual-end.ts";
 
 export const NEW_ORGANIZATION: readonly FieldGroup[] = [
   {
@@ -22,7 +20,7 @@ export const ORGANIZATION_SETTINGS: readonly FieldGroup[] = [
     fields: [
       { name: "email", label: "E-mail address of who administers it", kind: "text", required: true },
       {
-        name: "default-team-token-ttl-ms",
+        name: DEFAULT_TTL,
         label: "Team tokens live, unless they name an end",
         kind: "duration",
         hint: "Empty: as the flags below say, else they never end.",
@@ -104,30 +102,6 @@ export const rotationOf = (token: TeamToken, organization: Organization | null):
     ],
   },
 ];
-
-/** When the new token of a rotation ends if no end is given, in words. */
-function newEnd(token: TeamToken, organization: Organization | null): string {
-  const end = token["expired-at"];
-  if (end !== null) {
-    const seconds = (Date.parse(end) - Date.parse(token["created-at"])) / 1000;
-    return `after ${duration(seconds)}, as long as the old one was to live, within the organization's greatest lifetime`;
-  }
-  return usualEnd(organization) ?? "never, like the old one";
-}
-
-/** When a token ends that names no end, in words; null: never. @param organization null when it is not known */
-export function usualEnd(organization: Organization | null): string | null {
-  if (organization === null) return "as the organization says, else never";
-  const usual = organization[DEFAULT_TTL] ?? 0;
-  const isBound = organization["max-ttl-enabled"] === true;
-  if (usual > 0) {
-    return `after ${duration(usual / 1000)}, as the organization says${isBound ? ", within its greatest lifetime" : ""}`;
-  }
-  if (organization["end-tokens-after-24-months"]) {
-    return `after 24 months, as the organization says${isBound ? ", within its greatest lifetime" : ""}`;
-  }
-  return isBound ? "with the greatest lifetime of the organization" : null;
-}
 
 const TRIGGERS = ["team_token:expires_in_30_days", "team_token:expires_in_7_days", "team_token:expired"];
 

@@ -5,7 +5,8 @@ import { RecordForm } from "../records/record-form.tsx";
 import { go } from "../router.ts";
 import { useSession } from "../session.ts";
 import { DataTable, Empty, Loading, Pager, Tags, Time, useLoad } from "../ui/index.ts";
-import { listResources, type Resource, resourceRequest, type Team, teamsPath } from "./resources.ts";
+import { listResources } from "./resource-api.ts";
+import { type Resource, resourceRequest, type Team, teamsPath } from "./resources.ts";
 import { Find } from "./server-search.tsx";
 import { TEAM, TERRAFORM_TEAM } from "./team-fields.ts";
 

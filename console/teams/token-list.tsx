@@ -5,7 +5,8 @@ import { needsOf } from "../needed-capabilities.ts";
 import { ConfirmButton } from "../records/confirm.tsx";
 import { useSession } from "../session.ts";
 import { AllowedButton, type DataColumn, DataTable, End, Notice, Time, useNow } from "../ui/index.ts";
-import { deleteTokens, type Resource, rotationPath, type TeamToken, teamOf, tokensPath } from "./resources.ts";
+import { deleteTokens } from "./resource-api.ts";
+import { type Resource, rotationPath, type TeamToken, teamOf, teamTokenName, tokensPath } from "./resources.ts";
 
 /** Most tokens that one call deletes. */
 const MOST = 100;
@@ -48,7 +49,7 @@ export function TokenList({
       cell: (token) => (
         <input
           type="checkbox"
-          aria-label={`Select ${nameOfToken(token)}`}
+          aria-label={`Select ${teamTokenName(token.attributes)}`}
           checked={selected.has(token.id)}
           onChange={() => toggle(token.id)}
         />
@@ -135,7 +136,7 @@ export function TokenList({
             <ul>
               {chosen.map((token) => (
                 <li key={token.id}>
-                  {nameOfToken(token)} <code class="small muted">{token.id}</code>
+                  {teamTokenName(token.attributes)} <code class="small muted">{token.id}</code>
                 </li>
               ))}
             </ul>
@@ -171,7 +172,9 @@ function EndedNotice({
         <ul>
           {tokens.map((token) => (
             <li key={token.id}>
-              <a href={href(["teams", organization, teamOf(token)], { token: token.id })}>{nameOfToken(token)}</a>
+              <a href={href(["teams", organization, teamOf(token)], { token: token.id })}>
+                {teamTokenName(token.attributes)}
+              </a>
             </li>
           ))}
         </ul>
@@ -179,9 +182,6 @@ function EndedNotice({
     </div>
   );
 }
-
-const nameOfToken = ({ attributes: { description, "team-name": team } }: Resource<TeamToken>): string =>
-  `${description || "the token without a description"} of ${team}`;
 
 /** A rotated token stays listed for some time after its end. */
 function TokenEnd({ at }: { readonly at: string | null }) {

@@ -2,14 +2,8 @@ import { useState } from "preact/hooks";
 import { RecordForm } from "../records/record-form.tsx";
 import { useSession } from "../session.ts";
 import { Card, DataTable, Pager, Time, useLoad } from "../ui/index.ts";
-import {
-  type Delivery,
-  listResources,
-  type Resource,
-  resourceRequest,
-  WEBHOOK_TYPE,
-  type Webhook,
-} from "./resources.ts";
+import { listResources } from "./resource-api.ts";
+import { type Delivery, type Resource, resourceRequest, WEBHOOK_TYPE, type Webhook } from "./resources.ts";
 import { WEBHOOK } from "./team-fields.ts";
 
 interface WebhookCardProps {

@@ -219,7 +219,7 @@ describe.skipIf(executable === undefined)("changes in the console", () => {
     const rotate = (name: RegExp) => page.getByRole("row", { name }).getByRole("button", { name: "Rotate…" }).click();
     await rotate(/laptop/);
     const dialog = page.getByRole("dialog");
-    await dialog.getByRole("heading", { name: "Rotate the token laptop of platform" }).waitFor();
+    await dialog.getByRole("heading", { name: "Rotate laptop of platform" }).waitFor();
     await dialog.getByText("Empty: never, like the old one.").waitFor();
     await dialog.getByRole("button", { name: "Cancel" }).click();
     await dialog.waitFor({ state: "detached" });
@@ -243,7 +243,7 @@ describe.skipIf(executable === undefined)("changes in the console", () => {
 
     // The one without a description is rotated alone too, and a new one says what it takes the place of.
     await rotate(/ none /);
-    await dialog.getByRole("heading", { name: "Rotate the token of platform without a description" }).waitFor();
+    await dialog.getByRole("heading", { name: "Rotate the token without a description of platform" }).waitFor();
     await dialog.getByRole("button", { name: "Rotate", exact: true }).click();
     const second = (await dialog.getByRole("status", { name: "Token" }).textContent()) ?? "";
     await dialog.getByRole("button", { name: "Done" }).click();
