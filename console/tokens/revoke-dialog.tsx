@@ -16,7 +16,7 @@ import { useEntityNames } from "../use-names.ts";
 import { amountText } from "./amount.ts";
 import { noteRevocation } from "./recent-revocations.ts";
 import { entitiesIn, groupRows, type Preview } from "./revocation-preview.ts";
-import { isConfirmed, type Selection } from "./selection.ts";
+import type { Selection } from "./selection.ts";
 import { beginRevocation, previewRevocation, revokeToken } from "./token-api.ts";
 import { nameOf } from "./token-name.ts";
 import { WaysBackNotice } from "./ways-back-notice.tsx";
@@ -117,9 +117,10 @@ export function RevokeMany({ selection, text, onClose }: RevokeManyProps) {
     };
   }, [api, key]);
 
-  const confirmed = preview !== null && isConfirmed({ count: preview.total, more: false }, typed);
+  const total = preview?.total ?? 0;
+  const mistake = typedNumberMistake(total, typed, "the number of all tokens that end");
   const begin = async (event: Event): Promise<void> => {
-    if (!attempt(event, confirmed) || !preview || busy) return;
+    if (!attempt(event, total > 0 && mistake === "") || !preview || busy) return;
     setBusy(true);
     setProblem(null);
     const answer = await beginRevocation(api, selection, preview);
@@ -145,7 +146,7 @@ export function RevokeMany({ selection, text, onClose }: RevokeManyProps) {
           <Field
             label={`Type ${count(preview.total)} to confirm`}
             hint="The number of all tokens that end."
-            wrong={tried ? typedNumberMistake(preview.total, typed, "the number of all tokens that end") : ""}
+            wrong={tried ? mistake : ""}
           >
             <TextInput value={typed} onText={setTyped} inputMode="numeric" autofocus />
           </Field>

@@ -1,6 +1,4 @@
 import { count } from "../format.ts";
-import { isNumberAsShown } from "../records/typed-confirmation.ts";
-import type { Amount } from "./amount.ts";
 
 /** Most accessors in one request. */
 export const MOST_NAMED = 900;
@@ -12,12 +10,4 @@ export type Selection = Readonly<Record<string, string | boolean | readonly stri
 export function refusalOf({ accessors }: Selection): string {
   if (!Array.isArray(accessors) || accessors.length <= MOST_NAMED) return "";
   return `${count(MOST_NAMED)} tokens can be revoked at once by selecting them: select fewer, or filter for what they have in common`;
-}
-
-/**
- * True when the typed text confirms a bulk revocation: it must be the exact number of tokens, with the
- * separators of the page or without. False for 0, and for an inexact number.
- */
-export function isConfirmed({ count, more }: Amount, typed: string): boolean {
-  return count > 0 && !more && isNumberAsShown(count, typed);
 }
