@@ -99,3 +99,6 @@ export const WHOLE_TIME = "A date and a time, both whole; or empty both";
 export const ZONE =
   new Intl.DateTimeFormat("en", { timeZoneName: "short" }).formatToParts().find(({ type }) => type === "timeZoneName")
     ?.value ?? "local time";
+
+/** A text that begins with a capital letter. */
+export const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import type { TidyStatus, TokenCounters } from "../../client/answers.d.ts";
 import { ASKED_PATHS } from "../asked-paths.ts";
-import { compact } from "../format.ts";
+import { capitalized, compact } from "../format.ts";
 import { needsOf } from "../needed-capabilities.ts";
 import type { Problem } from "../result.ts";
 import { useSession } from "../session.ts";
@@ -70,7 +70,4 @@ function factsOfRun(run: Figures): FactRows {
   return { Began: typeof started === "string" && <Time at={started} both />, ...Object.fromEntries(figures) };
 }
 
-const words = (name: string): string => {
-  const text = name.replaceAll("_", " ");
-  return text.charAt(0).toUpperCase() + text.slice(1);
-};
+const words = (name: string): string => capitalized(name.replaceAll("_", " "));

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { counted } from "../format.ts";
+import { capitalized, counted } from "../format.ts";
 import { href } from "../href.ts";
 import { needsOf } from "../needed-capabilities.ts";
 import { go } from "../router.ts";
@@ -25,8 +25,6 @@ interface CollectionPartProps {
   /** Further content below the selected record. */
   readonly more?: ((endpoint: string, record: RecordValue, name: string) => ComponentChildren) | undefined;
 }
-
-const capital = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
 
 /** The form's field for the name of a new record, which is in the path and not in the body. */
 const NAME = "name of the record";
@@ -119,8 +117,8 @@ interface NewRecordProps {
 function NewRecord({ scope, part, names, onMade }: NewRecordProps) {
   const [first, ...others] = part.groups;
   const named: FieldGroup = {
-    title: first?.title ?? capital(part.one),
-    fields: [{ name: NAME, label: capital(part.one), kind: "text", required: true }, ...(first?.fields ?? [])],
+    title: first?.title ?? capitalized(part.one),
+    fields: [{ name: NAME, label: capitalized(part.one), kind: "text", required: true }, ...(first?.fields ?? [])],
   };
   return (
     <Card title={<>New {part.one}</>} body>
@@ -163,7 +161,7 @@ function OneRecord({ scope, part, name, isMade, above, more, onDeleted }: OneRec
         of={record}
         title={
           <span class="break">
-            {capital(part.one)} {name}
+            {capitalized(part.one)} {name}
           </span>
         }
         beside={

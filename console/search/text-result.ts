@@ -1,5 +1,5 @@
 import type { FoundText, Token } from "../../client/answers.d.ts";
-import { exact, shortAccessor } from "../format.ts";
+import { capitalized, exact, shortAccessor } from "../format.ts";
 import { href } from "../href.ts";
 import { leaseHref } from "../leases/lease-text.ts";
 import type { Problem } from "../result.ts";
@@ -70,7 +70,7 @@ const tokenInState = (token: Token, state: string, how = ""): Found => {
 };
 
 const endText = ({ at, how, by }: NonNullable<FoundText["ended"]>): string =>
-  `${how[0]?.toUpperCase()}${how.slice(1)} ${exact(at)}${by ? ` by ${by.display_name || "a token"}` : ""}.`;
+  `${capitalized(how)} ${exact(at)}${by ? ` by ${by.display_name || "a token"}` : ""}.`;
 
 type Credential = NonNullable<FoundText["credential"]>;
 

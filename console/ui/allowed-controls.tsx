@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
+import { capitalized } from "../format.ts";
 import type { Needs } from "../needed-capabilities.ts";
 import { useRefusal } from "../session.ts";
 import { Icon } from "./icons.tsx";
@@ -107,8 +108,7 @@ function Dead({ look, why, content }: DeadProps) {
       </button>
       {isTold && (
         <span class="why-not" role="status">
-          {why[0]?.toUpperCase()}
-          {why.slice(1)}
+          {capitalized(why)}
         </span>
       )}
     </>
