@@ -1,7 +1,7 @@
 import { pathOf } from "../href.ts";
 import type { Part } from "../records/part.ts";
 import { secretIdFields } from "./pasted-login.ts";
-import { OPEN_BAO_ONLY, REFUSED_LOGINS, TOKENS } from "./role-fields.ts";
+import { LOGIN_CHECK, OPEN_BAO_ONLY, REFUSED_LOGINS, TOKENS } from "./role-fields.ts";
 
 /** Parts of the approle method. The page of a role has its role-id and its secret-ids. */
 export const APP_ROLE_PARTS: readonly Part[] = [
@@ -41,10 +41,7 @@ export const APP_ROLE_PARTS: readonly Part[] = [
     ],
   },
   {
-    kind: "login check",
-    part: "login-check",
-    title: "Login check",
-    path: "explain/login",
+    ...LOGIN_CHECK,
     rolesPath: "role",
     roleIdAt: (role) => `role/${pathOf(role)}/role-id`,
     mayBeEmpty: true,

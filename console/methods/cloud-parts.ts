@@ -2,7 +2,7 @@ import type { Field, FieldGroup } from "../records/field.ts";
 import type { Part } from "../records/part.ts";
 import type { TerraformResource } from "../records/request-commands.ts";
 import { identityFields } from "./pasted-login.ts";
-import { OPEN_BAO_ONLY, REFUSED_LOGINS, ROLE_LOSS, TOKENS } from "./role-fields.ts";
+import { LOGIN_CHECK, OPEN_BAO_ONLY, REFUSED_LOGINS, ROLE_LOSS, TOKENS } from "./role-fields.ts";
 
 /** The provider's resources, which use AWS's words only. */
 const TERRAFORM = {
@@ -94,10 +94,7 @@ export function cloudParts(type: "cloud" | "aws"): readonly Part[] {
       groups: [{ title: "Who may log in", fields: role }, TOKENS],
     },
     {
-      kind: "login check",
-      part: "login-check",
-      title: "Login check",
-      path: "explain/login",
+      ...LOGIN_CHECK,
       rolesPath: "roles",
       roleIfEmpty: "Empty: the role with the name of the principal, or of the instance's image.",
       label: "Identity",

@@ -1,6 +1,6 @@
 import type { Part } from "../records/part.ts";
 import { tokenFields } from "./pasted-login.ts";
-import { OPEN_BAO_ONLY, REFUSED_LOGINS, ROLE_LOSS, TOKENS } from "./role-fields.ts";
+import { LOGIN_CHECK, OPEN_BAO_ONLY, REFUSED_LOGINS, ROLE_LOSS, TOKENS } from "./role-fields.ts";
 
 /** Fields without effect in roles of signed tokens. */
 const OF_PEOPLE = ["role_type", "oidc"] as const;
@@ -84,10 +84,7 @@ export const jwtParts = (usual: "jwt" | "oidc"): readonly Part[] => [
     ],
   },
   {
-    kind: "login check",
-    part: "login-check",
-    title: "Login check",
-    path: "explain/login",
+    ...LOGIN_CHECK,
     rolesPath: "role",
     roleIfEmpty: "Empty: the default role of the mount, if it has one.",
     label: "Token or claims",

@@ -1,6 +1,6 @@
 import type { Part } from "../records/part.ts";
 import { tokenFields } from "./pasted-login.ts";
-import { OPEN_BAO_ONLY, REFUSED_LOGINS, ROLE_LOSS, TOKENS } from "./role-fields.ts";
+import { LOGIN_CHECK, OPEN_BAO_ONLY, REFUSED_LOGINS, ROLE_LOSS, TOKENS } from "./role-fields.ts";
 
 /** A signed token (JWS) of a service account. The API takes any text, and each login would fail then. */
 export const REVIEWER_TOKEN = {
@@ -61,10 +61,7 @@ export const KUBERNETES_PARTS: readonly Part[] = [
     ],
   },
   {
-    kind: "login check",
-    part: "login-check",
-    title: "Login check",
-    path: "explain/login",
+    ...LOGIN_CHECK,
     rolesPath: "role",
     label: "Token",
     hint: "That of a service account: the API server reviews it.",

@@ -9,6 +9,14 @@ export const REFUSED_LOGINS: RefusedLogins = {
   path: "explain/refused",
 };
 
+/** What the checks of a login have in common. */
+export const LOGIN_CHECK = {
+  kind: "login check",
+  part: "login-check",
+  title: "Login check",
+  path: "explain/login",
+} as const;
+
 const TOKEN_TYPES = ["default", "service", "batch", "default-service", "default-batch"];
 
 /** Has an effect on Cloudflare's network only. */
