@@ -141,7 +141,7 @@ export class Api {
 }
 
 /** Browser histories, proxies and logs keep URLs. */
-export const NO_TOKEN_IN_ADDRESS =
+const NO_TOKEN_IN_ADDRESS =
   "This looks like a token, and it would have been in an address: nothing was sent. The search (Ctrl K) says what it is.";
 
 /** The operation of a method in policies. */

@@ -3,15 +3,8 @@ import { counted } from "../format.ts";
 import { href } from "../href.ts";
 import { done } from "../result.ts";
 import { mayDo, useSession } from "../session.ts";
-import {
-  listResources,
-  type Organization,
-  type Resource,
-  type TeamToken,
-  teamOf,
-  teamsPath,
-  tokensPath,
-} from "../teams/resources.ts";
+import { listResources } from "../teams/resource-api.ts";
+import { type Organization, type Resource, type TeamToken, teamOf, teamsPath, tokensPath } from "../teams/resources.ts";
 import { Card, DataTable, End, useLoad } from "../ui/index.ts";
 import { endsWithin } from "./ends-within.ts";
 import type { Span } from "./time-span.ts";

@@ -34,7 +34,7 @@ export function useLeaseChecks(jobs: readonly Job[]): ReadonlyMap<string, EndedC
 }
 
 /** The headline of a job's receipt, by the same rule: "done" is good only without leases that are left. */
-export function jobHeadline(job: Job, check: LeaseCheck): LeaseHeadline | null {
+function jobHeadline(job: Job, check: LeaseCheck): LeaseHeadline | null {
   if (job.state !== "done" || !job.preview) return null;
   return leaseHeadline(job.preview.leases, job.total, check);
 }

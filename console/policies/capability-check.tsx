@@ -5,9 +5,8 @@ import { textItself } from "../search/find-tokens.ts";
 import { type Itself, NOTHING } from "../search/text-result.ts";
 import { useSession } from "../session.ts";
 import { Card, Field, Segments, SendProblem, TextInput, useTried } from "../ui/index.ts";
+import { askedPath, capabilitiesPath, nameOfToken, type Subject } from "./asked-capabilities.ts";
 import { ExplanationNotice } from "./explanation-notice.tsx";
-
-type Subject = "policy" | "self" | "other";
 
 const TOKENS: readonly (readonly [Subject, string])[] = [
   ["self", "My token"],
@@ -24,17 +23,6 @@ interface CapabilityCheckProps {
   readonly policy?: string;
   /** The accessor of the initial token; "" for the session's own token. */
   readonly accessor?: string;
-}
-
-/** Accessors of this service. Any other text may be a token, also a custom id. */
-const ACCESSOR = /^[\w-]{84}$/;
-
-const nameOfToken = (text: string) => (ACCESSOR.test(text) ? { accessor: text } : { token: text });
-
-/** The endpoint for the capabilities of a policy, of the own token, or of a token by its accessor or id. */
-function capabilitiesPath(subject: Subject, more: object): string {
-  if (subject !== "other") return `sys/capabilities-${subject}`;
-  return "token" in more ? "sys/capabilities" : "sys/capabilities-accessor";
 }
 
 /** The result for a path. */
@@ -64,13 +52,7 @@ export function CapabilityCheck({ policy, accessor = "" }: CapabilityCheckProps)
 
   const submit = async (event: Event): Promise<void> => {
     if (!attempt(event, !isNameless && !isPathless)) return;
-    // A path from a log or a browser may have a query. Policies match the path only, and the query's fields as
-    // parameters.
-    const [asked = "", query = ""] = path
-      .trim()
-      .replace(/^\/?(v1\/)?/, "")
-      .split("?", 2);
-    const parameters = Object.fromEntries(new URLSearchParams(query));
+    const { asked, parameters } = askedPath(path);
     const more = { policy: { policy }, self: {}, other: nameOfToken(other.trim()) }[subject];
     const [has, why] = await Promise.all([
       api.call<Readonly<Record<string, readonly string[]>>>(capabilitiesPath(subject, more), {

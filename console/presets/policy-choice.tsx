@@ -1,36 +1,16 @@
 import { href } from "../href.ts";
 import { PAGE_NEEDS } from "../nav.ts";
 import { missingOf } from "../needed-capabilities.ts";
-import { placeIn } from "../policies/policy-endpoint.ts";
 import type { GrantedBy, PolicyCheck } from "../policies/use-policy-check.ts";
 import { Field, Notice, Segments } from "../ui/index.ts";
+import type { PolicyChoice } from "./chosen-policy.ts";
 import { FIRST_POLICY, openedText, READER_POLICY } from "./first-policies.ts";
-
-/** The policy of a role: a new one with the name of the role, or one that exists. */
-export interface PolicyChoice {
-  readonly kind: "new" | "existing";
-  /** The text of the new one. */
-  readonly text: string;
-  /** The name of the existing one; "" until it is chosen. */
-  readonly name: string;
-}
 
 /** The paths whose capabilities decide which pages a policy opens. */
 export const PATHS_OF_PAGES: readonly string[] = PAGE_NEEDS.map(([, [path]]) => path);
 
-export const FIRST_CHOICE: PolicyChoice = { kind: "new", text: FIRST_POLICY, name: "" };
-
 /** Policies that a role does not give. */
 const NOT_GIVEN = new Set(["root", "response-wrapping"]);
-
-/** The mistake in a choice; "" without one. */
-export function choiceMistake({ kind, name, text }: PolicyChoice, { problem }: Pick<PolicyCheck, "problem">): string {
-  if (kind === "existing") return name === "" ? "Choose one" : "";
-  if (text.trim() === "") return "Needed";
-  if (problem === null) return "";
-  const message = problem.messages.join(" ");
-  return placeIn(message) ? message.replace(/^failed to parse policy: /, "") : message;
-}
 
 const KINDS = [
   ["new", "A new one"],

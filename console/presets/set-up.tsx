@@ -18,6 +18,7 @@ import {
   useTried,
   Warnings,
 } from "../ui/index.ts";
+import { choiceMistake, FIRST_CHOICE } from "./chosen-policy.ts";
 import { FirstSecretId } from "./first-secret-id.tsx";
 import {
   configPath,
@@ -30,7 +31,7 @@ import {
   stepsLeft,
 } from "./login-plan.ts";
 import { type UnusedSettings, unusedSettings, writesSettings } from "./mount-settings.ts";
-import { choiceMistake, FIRST_CHOICE, PATHS_OF_PAGES, PolicyChoiceFields } from "./policy-choice.tsx";
+import { PATHS_OF_PAGES, PolicyChoiceFields } from "./policy-choice.tsx";
 import type { Preset, PresetValues } from "./preset.ts";
 import { PresetForm } from "./preset-form.tsx";
 import { mistakesIn, trimmed, valuesWithUsual } from "./preset-values.ts";

@@ -1,12 +1,12 @@
-import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { EndedCheck } from "../../client/answers.d.ts";
-import { count, counted } from "../format.ts";
+import { count } from "../format.ts";
 import { href } from "../href.ts";
 import type { Answer } from "../result.ts";
 import type { Amount } from "../tokens/amount.ts";
 import { MOST_NAMED } from "../tokens/selection.ts";
 import { Notice, ProblemNotice, Time } from "../ui/index.ts";
+import { checkFinding } from "./check-finding.ts";
 import { LeasesNotice } from "./leases-notice.tsx";
 import { useAllPages } from "./use-all-pages.ts";
 import { wholeCheck } from "./whole-receipt.ts";
@@ -115,54 +115,20 @@ interface CheckNoticeProps {
 
 /** The answers of the trees, and when they were asked. */
 function CheckNotice({ checked, total, isLeast }: CheckNoticeProps) {
-  const { tone, title, text } = findingOf(checked, total, isLeast);
+  const { tone, title, text } = checkFinding(checked, total, isLeast);
   return (
     <Notice tone={tone} title={title}>
-      {text}
-      <p class="small muted">
-        Checked <Time at={checked.at} both />
-      </p>
-    </Notice>
-  );
-}
-
-interface Finding {
-  readonly tone: "bad" | "warn" | "good";
-  readonly title: string;
-  readonly text?: ComponentChildren;
-}
-
-function findingOf({ checked, ended, alive, next }: EndedCheck, total: number, isLeast: boolean): Finding {
-  if (alive.length > 0) {
-    return {
-      tone: "bad",
-      title: `${counted(alive.length, "token")} of ${count(checked)} can be used`,
-      text: alive.slice(0, SHOWN_ALIVE).map((accessor) => (
+      {text !== "" && <p>{text}</p>}
+      {checked.alive.slice(0, SHOWN_ALIVE).map((accessor) => (
         <p key={accessor}>
           <a class="mono" href={href(["tokens", accessor])}>
             {accessor}
           </a>
         </p>
-      )),
-    };
-  }
-  if (checked === 0 && next === "") {
-    return {
-      tone: "warn",
-      title: "None of them is named, so none was checked",
-      text: "An ended token is named once the clean-up has come to it, and for as long as its end is kept.",
-    };
-  }
-  if (isLeast && ended >= total && next === "")
-    return { tone: "good", title: `All that the sweep has named are refused: ${count(ended)}` };
-  if (!isLeast && ended >= total)
-    return { tone: "good", title: `All of these are refused: ${count(ended)} of ${count(total)}` };
-  return {
-    tone: "warn",
-    title: `${count(ended)} of ${count(total)} are refused; the others were not checked`,
-    text:
-      next === ""
-        ? "They are not named any more, or not yet."
-        : "This page checks so many at once; sys/tokens/verify-ended goes on.",
-  };
+      ))}
+      <p class="small muted">
+        Checked <Time at={checked.at} both />
+      </p>
+    </Notice>
+  );
 }

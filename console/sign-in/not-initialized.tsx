@@ -1,7 +1,7 @@
 import { Copy, Notice } from "../ui/index.ts";
 
 /** The command that initializes the server at this address. */
-export const initCommand = (address: string): string =>
+const initCommand = (address: string): string =>
   `curl -X PUT -H @<(printf 'X-Vault-Token: %s' "$GROVE_INIT_TOKEN") ${address}/v1/sys/init`;
 
 /** Shown instead of the sign-in while the server is not initialized: what to do first. */

@@ -2,6 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Answer, Problem } from "../result.ts";
 import { Copy } from "../ui/index.ts";
+import { afterAnswer } from "./after-answer.ts";
 import { type DeviceLogin, type RedirectLogin, withAnswer } from "./begin-provider-login.ts";
 import type { Credential } from "./credential.ts";
 import { awaitAnswer } from "./other-tab.ts";
@@ -99,11 +100,4 @@ function Elsewhere({ address, isAway = false, onCancel, children }: ElsewhereFra
       </button>
     </div>
   );
-}
-
-/** What to do after an answer without a token. */
-function afterAnswer({ status, messages }: Problem): "again" | "slower" | "away" | "end" {
-  if (messages.includes("authorization_pending")) return "again";
-  if (messages.includes("slow_down")) return "slower";
-  return status === 0 || status === 429 || status >= 500 ? "away" : "end";
 }

@@ -5,6 +5,7 @@ import { href } from "../href.ts";
 import { Accessor, End, Menu, Time } from "../ui/index.ts";
 import { EntityLink, Metadata, MethodLink, Policies, RoleLink } from "./links.tsx";
 import { detailText, namedAncestor, nameOf } from "./token-name.ts";
+import { usualColumns } from "./usual-columns.ts";
 
 export interface Column {
   readonly name: string;
@@ -42,7 +43,7 @@ const NAME_AND_DETAIL: Column = {
 export const haveSecondLine = ([first]: readonly Column[]): boolean => first === NAME_AND_DETAIL;
 
 /** All columns; the first is always shown. */
-export const COLUMNS: readonly Column[] = [
+const COLUMNS: readonly Column[] = [
   {
     name: "name",
     label: "Token",
@@ -81,35 +82,6 @@ export const COLUMNS: readonly Column[] = [
   { name: "period", label: "Period", right: true, cell: ({ period }) => (period ? duration(period) : NONE) },
   { name: "children", label: "Children", right: true, cell: ({ children }) => (children ? count(children) : NONE) },
 ];
-
-/** The default columns besides the first, the most useful first, with their widths (px). */
-const USUAL = [
-  ["ends", 100],
-  ["metadata", 300],
-  ["policies", 200],
-  ["created", 88],
-  ["children", 75],
-  ["accessor", 122],
-  ["mount", 110],
-  ["role", 105],
-] as const;
-
-/**
- * Widths (px) of the name column with its checkbox, of the navigation, of the window from which on the navigation is
- * beside the page, and of the margins.
- */
-const [FIRST, BESIDE, SIDE_FROM, MARGINS] = [238, 204, 821, 30];
-
-/** The default columns that fit into a window of this width (px). */
-function usualColumns(windowWidth: number): readonly string[] {
-  const names: string[] = [];
-  let room = windowWidth - MARGINS - (windowWidth >= SIDE_FROM ? BESIDE : 0) - FIRST;
-  for (const [name, width] of USUAL) {
-    room -= width;
-    if (room >= 0) names.push(name);
-  }
-  return names;
-}
 
 /** True for a list of known columns. */
 export const areColumns = (list: string): boolean =>

@@ -22,7 +22,7 @@ export const listTokens = (api: Api, query: Query): Promise<Answer<TokenPage>> =
   api.read<TokenPage>("sys/tokens", query);
 
 /** Children per page. */
-export const CHILDREN = 50;
+const CHILDREN = 50;
 
 export const readToken = (api: Api, accessor: string, after = ""): Promise<Answer<TokenDetail>> =>
   api.read<TokenDetail>(`sys/tokens/${pathOf(accessor)}`, { limit: CHILDREN, after });

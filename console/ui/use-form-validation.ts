@@ -25,7 +25,7 @@ const hasBadInput = (form: EventTarget | null): boolean =>
   Array.from(form.elements).some((field) => field instanceof HTMLInputElement && field.validity.badInput);
 
 /** Focuses the first invalid field in an element after the next rendering. */
-export function focusWrong(around: EventTarget | null): void {
+function focusWrong(around: EventTarget | null): void {
   if (!(around instanceof HTMLElement)) return;
   window.requestAnimationFrame(() => around.querySelector<HTMLElement>("[aria-invalid='true']")?.focus());
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ASKED_PATHS } from "../../../console/asked-paths.ts";
+import { choiceMistake, FIRST_CHOICE } from "../../../console/presets/chosen-policy.ts";
 import { openedText, READER_POLICY } from "../../../console/presets/first-policies.ts";
 import { type Operation, requiresSudo } from "../../../src/policy/operation.ts";
 import { aclOf, check } from "../policy/helpers.ts";
@@ -113,4 +114,16 @@ describe("a policy for people who read the console", () => {
 it("a policy that opens no page is said to open none", () => {
   expect(openedText([])).toBe("With it people sign in, and see their own session and nothing else.");
   expect(openedText(["Tokens", "Audit log"])).toBe("With it people open in the console: Tokens, Audit log.");
+});
+
+describe("the choice of a policy", () => {
+  const problem = { status: 400, messages: ["failed to parse policy: invalid (line 1, column 3)"], requestId: "" };
+
+  it("is a policy that exists, or a text without a mistake", () => {
+    expect(choiceMistake({ ...FIRST_CHOICE, kind: "existing" }, { problem })).toBe("Choose one");
+    expect(choiceMistake({ ...FIRST_CHOICE, kind: "existing", name: "web" }, { problem })).toBe("");
+    expect(choiceMistake({ ...FIRST_CHOICE, text: " " }, { problem: null })).toBe("Needed");
+    expect(choiceMistake(FIRST_CHOICE, { problem: null })).toBe("");
+    expect(choiceMistake(FIRST_CHOICE, { problem })).toBe("invalid (line 1, column 3)");
+  });
 });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { EndedCheck, Receipt } from "../../../client/answers.d.ts";
 import { endedText, isCutOff } from "../../../console/identity/ended-text.ts";
+import { checkFinding } from "../../../console/receipts/check-finding.ts";
 import { leaseHeadline } from "../../../console/receipts/lease-headline.ts";
 import { leaseSums, leaseText } from "../../../console/receipts/lease-sums.ts";
 import { MOST_PAGES, wholeCheck, wholeReceipt } from "../../../console/receipts/whole-receipt.ts";
@@ -50,6 +51,31 @@ describe("the sentence about the leases of a revocation", () => {
     [{ ...check, next: "c1" }, "bad", "Their 8 leases: only those of 1,080 of 1,080 tokens were checked."],
   ] as const)("says what is not known, or left: %j", (state, tone, text) => {
     expect(leaseHeadline(leases, 1080, state)).toEqual({ tone, text });
+  });
+});
+
+describe("the answer of the trees", () => {
+  it.each([
+    [{ checked: 3, ended: 2, alive: ["a"], next: "" }, 3, false, "bad", "1 token of 3 can be used"],
+    [{ checked: 0, ended: 0, alive: [], next: "" }, 3, false, "warn", "None of them is named, so none was checked"],
+    [{ checked: 3, ended: 3, alive: [], next: "" }, 3, false, "good", "All of these are refused: 3 of 3"],
+    [{ checked: 4, ended: 4, alive: [], next: "" }, 3, true, "good", "All that the sweep has named are refused: 4"],
+    [
+      { checked: 3, ended: 3, alive: [], next: "c" },
+      3,
+      true,
+      "warn",
+      "3 of 3 are refused; the others were not checked",
+    ],
+    [
+      { checked: 2, ended: 2, alive: [], next: "" },
+      3,
+      false,
+      "warn",
+      "2 of 3 are refused; the others were not checked",
+    ],
+  ] as const)("is good only when all are refused: %j", (check, total, isLeast, tone, title) => {
+    expect(checkFinding({ ...check, alive: [...check.alive] }, total, isLeast)).toMatchObject({ tone, title });
   });
 });
 

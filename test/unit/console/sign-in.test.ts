@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { belowMount } from "../../../console/methods/mount-paths.ts";
 import { isDue, isEnding, type Lifetime, lifetimeOf, renewedLifetime } from "../../../console/renewal.ts";
+import { afterAnswer } from "../../../console/sign-in/after-answer.ts";
 import { callbackPath } from "../../../console/sign-in/begun-login.ts";
 import {
   firstMethod,
@@ -242,4 +243,15 @@ describe("an error of the provider", () => {
     expect(boundedText(" You may\n not\u202e\u0000 sign in. ")).toBe("You may not sign in.");
     expect(boundedText("é".repeat(300))).toBe(`${"é".repeat(200)}…`);
   });
+});
+
+it.each([
+  [400, "authorization_pending", "again"],
+  [400, "slow_down", "slower"],
+  [400, "access_denied", "end"],
+  [0, "The server can't be reached.", "away"],
+  [429, "too many", "away"],
+  [503, "try again", "away"],
+] as const)("a login on another device goes on after %i %s: %s", (status, message, next) => {
+  expect(afterAnswer({ status, messages: [message], requestId: "" })).toBe(next);
 });
