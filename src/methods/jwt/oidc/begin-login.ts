@@ -21,7 +21,7 @@ import {
   type PendingLogin,
   pendingRow,
 } from "./pending-login-state.ts";
-import { isAllowedRedirect } from "./redirect-uris.ts";
+import { isAllowedRedirect, meantCallback } from "./redirect-uris.ts";
 import { browserRole, type KnownProvider, knownProvider, LOGIN_FAILED } from "./verify-tokens.ts";
 
 /** What a client begins a login with. */
@@ -54,13 +54,14 @@ export async function beginLogin(attempt: OidcAttempt, beginning: Beginning): Pr
   if (beginning.clientNonce === "" && browser.callbackMode !== "client") return refuse("missing client_nonce");
   const named = { ...beginning, role: settings.roleName };
   if (browser.callbackMode === "device") return beginOnDevice(attempt, known.value, named, browser, now);
-  const { redirectUri } = beginning;
-  if (redirectUri === "") return refuse("missing redirect_uri");
+  if (beginning.redirectUri === "") return refuse("missing redirect_uri");
+  const isDirect = browser.callbackMode === "direct";
+  const redirectUri = isDirect ? meantCallback(beginning.redirectUri, mount.path) : beginning.redirectUri;
   if (!isAllowedRedirect(redirectUri, browser.redirectUris)) {
     const message = "the redirect_uri is none of the allowed_redirect_uris of the role";
     return checks.record("oidc_redirect", {}, refuse(message));
   }
-  return beginByCode(attempt, known.value, named, browser, now);
+  return beginByCode(attempt, known.value, { ...named, redirectUri }, browser, now);
 }
 
 async function beginByCode(

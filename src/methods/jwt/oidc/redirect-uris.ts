@@ -17,6 +17,20 @@ export function isAllowedRedirect(uri: string, allowed: readonly string[]): bool
   return wanted !== null && allowed.some((one) => withoutPort(one) === wanted);
 }
 
+/**
+ * The callback of a mount of this server that a client of a direct login means. `bao login` composes it of VAULT_ADDR
+ * and the mount: with an empty port where VAULT_ADDR has none, and with two slashes after the mount unless `-path` names
+ * it. No browser would come back to the latter.
+ *
+ * @param mountPath with a trailing slash.
+ */
+export function meantCallback(uri: string, mountPath: string): string {
+  const mount = `/v1/auth/${mountPath}`;
+  const end = `${mount}/oidc/callback`;
+  const withPort = uri.endsWith(end) ? `${uri.slice(0, -end.length)}${mount}oidc/callback` : uri;
+  return withPort.replace(/^(https?:\/\/[^/]+):\//, "$1/");
+}
+
 /** Returns why an address can't be one that logins return to, as a phrase without it, or null. */
 export function redirectProblem(uri: string): string | null {
   if (uri.length > MAX_LENGTH) return `must not be longer than ${MAX_LENGTH} characters`;

@@ -248,6 +248,19 @@ describe("a login whose answer comes to this server", () => {
     expect((await poll()).error).toBe(EXPIRED);
   });
 
+  it("returns to its callback as `bao login` composes it, which is no other address", async () => {
+    const { mount } = await direct("composed");
+    const begun = await mount.begin({ redirect_uri: "https://grove.example.com:/v1/auth/composed//oidc/callback" });
+    const url = new URL(String(begun.data?.auth_url));
+    expect(url.searchParams.get("redirect_uri")).toBe("https://grove.example.com/v1/auth/composed/oidc/callback");
+    for (const uri of [
+      "https://evil.example:/v1/auth/composed//oidc/callback",
+      "https://grove.example.com:/v1/auth/a//oidc/callback",
+    ]) {
+      expect((await mount.begin({ redirect_uri: uri })).error).toContain("allowed_redirect_uris");
+    }
+  });
+
   it("is not confirmed by visiting a link (CVE-2026-33757), nor by who began it, nor by a page of another site", async () => {
     const { userCode, url, poll, back, confirm } = await direct("phished");
     const victim = provider.signIn(url, { sub: "victim" });

@@ -1,6 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isAllowedRedirect, isLoopback, redirectProblem } from "../../../../../src/methods/jwt/oidc/redirect-uris.ts";
+import {
+  isAllowedRedirect,
+  isLoopback,
+  meantCallback,
+  redirectProblem,
+} from "../../../../../src/methods/jwt/oidc/redirect-uris.ts";
 
 const ALLOWED = [
   "http://localhost:8250/oidc/callback",
@@ -90,5 +95,29 @@ describe("an address that logins return to", () => {
         expect(uri.toLowerCase().startsWith(origin.toLowerCase().replace(/:\d+$/, ""))).toBe(true);
       }),
     );
+  });
+});
+
+describe("the callback that a client of a direct login means", () => {
+  const MEANT = "https://grove.example.com/v1/auth/people/entra/oidc/callback";
+
+  it.each([
+    MEANT,
+    "https://grove.example.com/v1/auth/people/entra//oidc/callback",
+    "https://grove.example.com:/v1/auth/people/entra/oidc/callback",
+    "https://grove.example.com:/v1/auth/people/entra//oidc/callback",
+  ])("has neither an empty port nor two slashes: %s", (uri) => {
+    expect(meantCallback(uri, "people/entra/")).toBe(MEANT);
+  });
+
+  it.each([
+    "https://grove.example.com:8200/v1/auth/people/entra/oidc/callback",
+    "https://[::1]/v1/auth/people/entra/oidc/callback",
+    "https://grove.example.com/v1/auth/people//entra/oidc/callback",
+    "https://grove.example.com/v1/auth/oidc//oidc/callback",
+    "https://grove.example.com/cb?to=x:/v1/auth/people/entra/oidc/callback",
+    "com.example.app:/cb",
+  ])("is otherwise what the client sends: %s", (uri) => {
+    expect(meantCallback(uri, "people/entra/")).toBe(uri);
   });
 });
