@@ -1,40 +1,21 @@
-import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { href } from "../href.ts";
-import { LoginCheck } from "../methods/login-check.tsx";
 import { belowMount } from "../methods/mount-paths.ts";
-import { PARTS } from "../methods/parts-by-type.ts";
 import { needsOf } from "../needed-capabilities.ts";
 import { endpointOf } from "../policies/policy-endpoint.ts";
 import { usePolicyCheck } from "../policies/use-policy-check.ts";
-import {
-  AllowedButton,
-  Card,
-  Copy,
-  Notice,
-  ProblemNotice,
-  Segments,
-  SendProblem,
-  useTried,
-  Warnings,
-} from "../ui/index.ts";
+import { AllowedButton, Notice, ProblemNotice, SendProblem, useTried, Warnings } from "../ui/index.ts";
+import { AtTheEnd } from "./at-the-end.tsx";
 import { choiceMistake, FIRST_CHOICE } from "./chosen-policy.ts";
-import { FirstSecretId } from "./first-secret-id.tsx";
-import {
-  configPath,
-  type Existing,
-  hasRole,
-  type LoginPlan,
-  othersAt,
-  type PlanStep,
-  planOf,
-  stepsLeft,
-} from "./login-plan.ts";
-import { type UnusedSettings, unusedSettings, writesSettings } from "./mount-settings.ts";
+import { configPath } from "./config-path.ts";
+import { type Existing, hasRole, othersAt, type PlanStep, planOf, stepsLeft } from "./login-plan.ts";
+import { unusedSettings, writesSettings } from "./mount-settings.ts";
+import { PlanTexts } from "./plan-texts.tsx";
 import { PATHS_OF_PAGES, PolicyChoiceFields } from "./policy-choice.tsx";
 import type { Preset, PresetValues } from "./preset.ts";
 import { PresetForm } from "./preset-form.tsx";
 import { mistakesIn, trimmed, valuesWithUsual } from "./preset-values.ts";
+import { Agreement, UnusedNotice } from "./unused-notice.tsx";
 import { useExisting, useSteps } from "./use-plan-steps.ts";
 
 interface SetUpProps {
@@ -129,7 +110,7 @@ export function SetUp({ preset, existing, onSent }: SetUpProps) {
         />
         {met.problem && <ProblemNotice problem={met.problem} onRetry={met.reload} />}
         {unused && taken === "" && !busy && !isWritten() && (
-          <Unused
+          <UnusedNotice
             mount={mount}
             unused={unused}
             effect={others === "" ? "" : effectText(preset, others)}
@@ -208,7 +189,7 @@ export function SetUp({ preset, existing, onSent }: SetUpProps) {
       </PresetForm>
       {isReady && plan && <AtTheEnd preset={preset} plan={plan} />}
       {plan && !met.busy && (
-        <Texts plan={plan} hasPolicy={policy !== undefined && !written.has(endpointOf(plan.policyName))} />
+        <PlanTexts plan={plan} hasPolicy={policy !== undefined && !written.has(endpointOf(plan.policyName))} />
       )}
     </>
   );
@@ -227,125 +208,4 @@ function Names({ title, steps }: { readonly title: string; readonly steps: reado
   );
 }
 
-interface AgreementProps {
-  readonly checked: boolean;
-  readonly onChange: (checked: boolean) => void;
-  readonly children: ComponentChildren;
-}
-
-/** A checkbox that confirms a change of something that exists already. */
-function Agreement({ checked, onChange, children }: AgreementProps) {
-  return (
-    <label class="check">
-      <input type="checkbox" checked={checked} onChange={(event) => onChange(event.currentTarget.checked)} />
-      <span>{children}</span>
-    </label>
-  );
-}
-
-interface UnusedProps {
-  readonly mount: string;
-  readonly unused: UnusedSettings;
-  /** The effect of setting the secret on other roles; "" without any. */
-  readonly effect: string;
-  readonly setsSecret: boolean;
-  readonly onSetsSecret: (sets: boolean) => void;
-}
-
-/** Shows before the setup which fields would have no effect, and offers to set the secret. */
-function Unused({ mount, unused, effect, setsSecret, onSetsSecret }: UnusedProps) {
-  const { labels, found, canSetSecret, lacksSecret } = unused;
-  const names = labels.map((label) => `“${label}”`).join(", ");
-  return (
-    <>
-      <Notice
-        tone="warn"
-        title={`auth/${mount}/ has settings already${setsSecret ? "" : `: ${names} will not be used`}`}
-      >
-        {found === null ? "Your policies do not let you read them. They stay as they are." : `It ${found}.`}
-      </Notice>
-      {canSetSecret && (
-        <Agreement checked={setsSecret} onChange={onSetsSecret}>
-          Set {names} there
-          <span class="hint">
-            {" "}
-            {lacksSecret ? "It has none." : "It takes the place of the one that is there."} The rest stays. {effect}
-          </span>
-        </Agreement>
-      )}
-    </>
-  );
-}
-
-/** What the client needs after the setup: its commands, its credentials, and the check of a login. */
-function AtTheEnd({ preset, plan }: { readonly preset: Preset; readonly plan: LoginPlan }) {
-  const [accessor, setAccessor] = useState("");
-  return (
-    <>
-      {preset.method === "approle" && <FirstSecretId place={plan.place} onMade={setAccessor} />}
-      {plan.snippets.map(({ title, text }) => (
-        <Card key={title} title={title} body>
-          <Copy value={text} label={title} />
-        </Card>
-      ))}
-      <CheckOf key={accessor} preset={preset} plan={plan} accessor={accessor} />
-    </>
-  );
-}
-
-type Form = "policy" | "curl" | "terraform" | "job";
-
-const FORMS: readonly (readonly [Form, string])[] = [
-  ["policy", "Policy (HCL)"],
-  ["curl", "API calls"],
-  ["terraform", "Terraform"],
-  ["job", "For the client"],
-];
-
-interface TextsProps {
-  readonly plan: LoginPlan;
-  /** True: the policy exists already. */
-  readonly hasPolicy: boolean;
-}
-
-function Texts({ plan, hasPolicy }: TextsProps) {
-  const [form, setForm] = useState<Form>("policy");
-  const texts: Readonly<Record<Form, string>> = {
-    policy: plan.policy ?? "",
-    curl: plan.curl,
-    terraform: plan.terraform,
-    job: plan.snippets.map(({ title, text }) => `# ${title}\n${text}`).join("\n"),
-  };
-  const label = FORMS.find(([one]) => one === form)?.[1] ?? "";
-  return (
-    <Card title="What it is" beside={<Segments legend="As" options={FORMS} value={form} onChange={setForm} />} body>
-      {form === "policy" && hasPolicy && (
-        <Notice title={`There is a policy ${plan.policyName.toLowerCase()} already: it stays as it is`}>
-          {plan.policy === null ? "Your policies do not let you read it." : "This is its text."}
-        </Notice>
-      )}
-      {texts[form] !== "" && <Copy value={texts[form]} label={label} />}
-    </Card>
-  );
-}
-
 const lowerFirst = (text: string): string => text.slice(0, 1).toLowerCase() + text.slice(1);
-
-interface CheckOfProps {
-  readonly preset: Preset;
-  readonly plan: LoginPlan;
-  /** Accessor of the last new secret-id; "" for none. */
-  readonly accessor: string;
-}
-
-function CheckOf({ preset, plan, accessor }: CheckOfProps) {
-  const part = (PARTS[preset.method] ?? []).find((one) => one.kind === "login check");
-  if (part?.kind !== "login check") return null;
-  const { mount, role } = plan.place;
-  return (
-    <>
-      <h2>Check a login</h2>
-      <LoginCheck mount={mount} part={part} given={{ role, identity: accessor || plan.identity }} />
-    </>
-  );
-}

@@ -8,7 +8,8 @@ import { type Answer, done, notSent, type Problem } from "../result.ts";
 import { refusalOfParts } from "../search/secret-in-address.ts";
 import { useSession } from "../session.ts";
 import { useLoad } from "../ui/index.ts";
-import { configPath, type Existing, type PlanStep, uselessMount } from "./login-plan.ts";
+import { configPath } from "./config-path.ts";
+import { type Existing, type PlanStep, uselessMount } from "./login-plan.ts";
 import type { MountSettings } from "./mount-settings.ts";
 import type { Preset } from "./preset.ts";
 
