@@ -1,7 +1,7 @@
 import { ok, type Result, refuse } from "../base/result.ts";
 import { fromBase64Url, toBase64Url } from "../crypto/bytes.ts";
 import { FIRST_DIGEST, type Head } from "./chain.ts";
-import { type AuditObject, LOST_ENTRY } from "./directory/audit-directory.ts";
+import { type AuditObject, LOST_ENTRY } from "./directory/tables.ts";
 import type { AuditEnv } from "./env.ts";
 import { auditDirectoryOf, auditShardAt, nameOfObject, readObjectName } from "./object-name.ts";
 import type { AuditProblem } from "./shard/chain-check.ts";

@@ -6,7 +6,7 @@ import { GroveObject } from "../../system/grove-object.ts";
 import { type Installation, mustLoadInstallation } from "../../system/installation.ts";
 import { rowGroups, storedLine, textOfRow } from "../batch-text.ts";
 import { digestAfter, type Head } from "../chain.ts";
-import type { HeadReport } from "../directory/audit-directory.ts";
+import type { HeadReport } from "../directory/tables.ts";
 import type { AppendAnswer, AuditBatch, AuditEntry } from "../entry.ts";
 import type { AuditEnv } from "../env.ts";
 import { mentionKeys } from "../mention-keys.ts";
