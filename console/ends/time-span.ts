@@ -1,4 +1,4 @@
-const HOUR = 3_600_000;
+export const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
 /** How far the page looks ahead. */
@@ -50,3 +50,12 @@ function midnightAfter(now: number): number {
 export function barAt({ from, until, step }: Span, time: number): number {
   return time >= from && time < until ? Math.floor((time - from) / step) : -1;
 }
+
+/** A time (ms) as the API takes it. */
+export const iso = (time: number): string => new Date(time).toISOString();
+
+/** The filter for ends from `from` up to, but not including, `until` (ms). Both bounds of the API are exclusive. */
+export const filterOfSpan = (from: number, until: number): Readonly<Record<string, string>> => ({
+  ends_after: iso(from - 1),
+  ends_before: iso(until),
+});

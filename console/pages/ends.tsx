@@ -1,12 +1,13 @@
 import { useMemo } from "preact/hooks";
 import type { TokenSummary } from "../../client/answers.d.ts";
+import { barsOf } from "../ends/bars-of-span.ts";
 import { endSums, hoursInBars, partsOfBar } from "../ends/ending-groups.ts";
 import { EndsTable } from "../ends/ends-table.tsx";
 import { readEnds } from "../ends/read-ends.ts";
 import { TeamEnds } from "../ends/team-ends.tsx";
-import { RANGES, type Range, rangeOf, type Span, spanOf } from "../ends/time-span.ts";
+import { filterOfSpan, HOUR, iso, RANGES, type Range, rangeOf, spanOf } from "../ends/time-span.ts";
 import { keptHues, OTHER_HUE } from "../forest/category-hues.ts";
-import { clockText, count, counted, dayText, exact } from "../format.ts";
+import { count, counted } from "../format.ts";
 import { href } from "../href.ts";
 import { go } from "../router.ts";
 import { useSession } from "../session.ts";
@@ -14,7 +15,6 @@ import { GroupChoice } from "../tokens/group-choice.tsx";
 import { type GroupBy, groupingOf, isGrouping } from "../tokens/grouping.ts";
 import { listTokens } from "../tokens/token-api.ts";
 import {
-  type Bar,
   Bars,
   Card,
   Empty,
@@ -29,14 +29,10 @@ import {
   useNow,
 } from "../ui/index.ts";
 
-const HOUR = 3_600_000;
 /** Number of tokens from which the metadata keys of the grouping are collected. */
 const SOME = 100;
 /** Groups that have a colour of their own. */
 const HUES = 7;
-/** Labels below the bars. */
-const LABELS = 8;
-
 /** Numbers of ending tokens by time and group. A bar links to its tokens; range and grouping are parameters of the page. */
 export function EndsPage({ query }: { readonly query: URLSearchParams }) {
   const { api } = useSession();
@@ -144,32 +140,3 @@ export function EndsPage({ query }: { readonly query: URLSearchParams }) {
 const listed = (value: string, filter: Readonly<Record<string, string>>) => (
   <a href={href(["tokens"], filter)}>{value}</a>
 );
-
-const iso = (time: number): string => new Date(time).toISOString();
-
-/** The filter for ends from `from` up to, but not including, `until` (ms). Both bounds of the API are exclusive. */
-const filterOfSpan = (from: number, until: number): Readonly<Record<string, string>> => ({
-  ends_after: iso(from - 1),
-  ends_before: iso(until),
-});
-
-function barsOf(
-  span: Span,
-  range: Range,
-  inBars: readonly number[],
-  partsAt: (at: number) => Bar["parts"],
-): readonly Bar[] {
-  return inBars.map((tokens, at) => {
-    const start = span.from + at * span.step;
-    const end = start + span.step;
-    const label = (span.step === HOUR ? clockText : dayText)(start);
-    return {
-      key: `${range} ${start}`,
-      value: tokens,
-      label: at % Math.ceil(span.bars / LABELS) === 0 ? label : "",
-      text: `${counted(tokens, "token")} ${tokens === 1 ? "ends" : "end"} between ${exact(new Date(start).toISOString())} and ${exact(new Date(end).toISOString())}`,
-      href: href(["tokens"], { ...filterOfSpan(start, end), sort: "end" }),
-      parts: partsAt(at),
-    };
-  });
-}

@@ -1,18 +1,6 @@
 import { compact } from "../format.ts";
+import type { Bar } from "./bar.ts";
 import { roundTop } from "./chart-scale.ts";
-
-export interface Bar {
-  readonly key: string;
-  readonly value: number;
-  /** The label below the bar; "" for none. */
-  readonly label: string;
-  /** The bar in a sentence, for screen readers. */
-  readonly text: string;
-  /** The link of the bar. */
-  readonly href: string;
-  /** The parts of the bar, the largest first. Without parts it has one colour. */
-  readonly parts: readonly { readonly hue: string; readonly value: number }[];
-}
 
 /** Smallest height of a bar that is not 0, so that it stays visible. */
 const LEAST_PERCENT = 1.5;

@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { EndingTokens } from "../../../client/answers.d.ts";
+import { barsOf } from "../../../console/ends/bars-of-span.ts";
 import { endSums, hoursInBars, partsOfBar } from "../../../console/ends/ending-groups.ts";
 import { endsWithin } from "../../../console/ends/ends-within.ts";
 import { barAt, RANGES, rangeOf, spanOf } from "../../../console/ends/time-span.ts";
@@ -79,5 +80,18 @@ describe("the sums of the page", () => {
   it("have the tokens of teams that end then, the first to end first", () => {
     const all = [at(24, 0), at(5, 0), at(0, 0), at(-1, 0)].map(({ key }) => key);
     expect(endsWithin(span, [...all, null], (end) => end)).toEqual([all[2], all[1]]);
+  });
+});
+
+it("each bar says when its tokens end, and leads to them", () => {
+  const span = spanOf("week", Date.UTC(2026, 10, 22, 10, 30));
+  const bars = barsOf(span, "week", [1, 2, ...Array(26).fill(0)], () => []);
+  expect(bars).toHaveLength(28);
+  expect(bars.filter(({ label }) => label !== "")).toHaveLength(7);
+  expect(bars[0]?.text).toMatch(/^1 token ends between /);
+  // Both bounds of the API are exclusive.
+  expect(bars[1]).toMatchObject({
+    text: expect.stringMatching(/^2 tokens end between /),
+    href: "/ui/tokens?ends_after=2026-11-22T15%3A59%3A59.999Z&ends_before=2026-11-22T22%3A00%3A00.000Z&sort=end",
   });
 });
