@@ -43,7 +43,7 @@ type Row = {
   expires_at: number;
 };
 
-/** Maximum number of pending logins of a mount. */
+/** Maximum number of pending logins of a mount: beyond it, the oldest one of the network that has most ends. */
 export const MAX_PENDING = 10_000;
 /** Maximum number of pending logins of a network: a client that begins many logins ends only logins of its network. */
 export const MAX_PENDING_OF_NETWORK = 1_000;
@@ -51,14 +51,14 @@ export const MAX_PENDING_OF_NETWORK = 1_000;
 const DELETED_AT_ONCE = 100;
 
 /**
- * The pending logins of a mount. Anybody can begin logins, so their number is bounded: beyond it the oldest ones end.
- * Calls are synchronous, so each is one transaction.
+ * The pending logins of a mount. Anybody can begin logins, so their number is bounded. A full mount ends logins of the
+ * network that has most, so that a few networks do not end those of all. Calls are synchronous: each is one transaction.
  */
 export class PendingLogins {
   readonly #sql: Sql;
   readonly #rows: SealedTable<Row>;
-  /** Number of rows; null before the first use. */
-  #count: number | null = null;
+  /** Number of rows of each network, so that no call reads them to count; null before the first use. */
+  #counts: Map<string, number> | null = null;
 
   constructor(sql: Sql, seals: RowSeals) {
     this.#sql = sql;
@@ -74,10 +74,12 @@ export class PendingLogins {
   /** Stores a login. Its hash is new. */
   add({ hash, role, client, network, value, expiresAt }: PendingRow, now: Ms): void {
     this.deleteEnded(now);
-    if (network !== "") this.#endOldest(this.#countOf(network) + 1 - MAX_PENDING_OF_NETWORK, network);
-    this.#endOldest(this.#known() + 1 - MAX_PENDING, null);
+    const counts = this.#known();
+    if (network !== "" && (counts.get(network) ?? 0) >= MAX_PENDING_OF_NETWORK) this.#endOldest(network);
+    const { total, largest } = sumOf(counts);
+    if (total >= MAX_PENDING) this.#endOldest(largest);
     this.#rows.put({ hash, role, client, network, value: value.buffer, expires_at: expiresAt });
-    this.#count = this.#known() + 1;
+    counts.set(network, (counts.get(network) ?? 0) + 1);
   }
 
   /** The login with this hash that has not ended at `now`; null for none. */
@@ -99,8 +101,13 @@ export class PendingLogins {
 
   /** Ends a login. */
   delete(hash: string): void {
-    const query = "DELETE FROM pending_logins WHERE hash = ? RETURNING 1";
-    this.#count = this.#known() - columnOf(this.#sql, query, hash).length;
+    const counts = this.#known();
+    const query = "DELETE FROM pending_logins WHERE hash = ? RETURNING network";
+    for (const network of columnOf<string>(this.#sql, query, hash)) {
+      const left = (counts.get(network) ?? 0) - 1;
+      if (left > 0) counts.set(network, left);
+      else counts.delete(network);
+    }
   }
 
   /** Deletes logins that have ended at `now`, a bounded number of them. */
@@ -117,26 +124,34 @@ export class PendingLogins {
 
   /** Notes that the tables were deleted. */
   forget(): void {
-    this.#count = null;
+    this.#counts = null;
   }
 
-  /** Deletes the logins that end first, a bounded number of them. @param network null: of all */
-  #endOldest(surplus: number, network: string | null): void {
-    if (surplus <= 0) return;
-    const which = network === null ? "" : "WHERE network = ?";
-    const oldest = `SELECT hash FROM pending_logins ${which} ORDER BY expires_at, hash LIMIT ?`;
-    const values = network === null ? [] : [network];
-    const hashes = columnOf<string>(this.#sql, oldest, ...values, Math.min(surplus, DELETED_AT_ONCE));
-    for (const hash of hashes) this.delete(hash);
+  /** Deletes the login of a network that ends first. */
+  #endOldest(network: string): void {
+    const oldest = "SELECT hash FROM pending_logins WHERE network = ? ORDER BY expires_at, hash LIMIT 1";
+    for (const hash of columnOf<string>(this.#sql, oldest, network)) this.delete(hash);
   }
 
-  #countOf(network: string): number {
-    const [count = 0] = columnOf<number>(this.#sql, "SELECT COUNT(*) FROM pending_logins WHERE network = ?", network);
-    return count;
+  #known(): Map<string, number> {
+    this.#counts ??= new Map(
+      this.#sql
+        .exec<{ network: string; count: number }>(
+          "SELECT network, COUNT(*) AS count FROM pending_logins GROUP BY network",
+        )
+        .toArray()
+        .map(({ network, count }) => [network, count]),
+    );
+    return this.#counts;
   }
+}
 
-  #known(): number {
-    this.#count ??= this.#rows.count();
-    return this.#count;
+/** The sum of the counts, and the network that has most. */
+function sumOf(counts: ReadonlyMap<string, number>): { readonly total: number; readonly largest: string } {
+  let [total, largest, most] = [0, "", 0];
+  for (const [network, count] of counts) {
+    total += count;
+    if (count > most) [largest, most] = [network, count];
   }
+  return { total, largest };
 }

@@ -80,6 +80,22 @@ describe("logins that are begun and never ended", () => {
     expect((await hashes("many-networks")).length).toBe(MAX_PENDING - 1);
   });
 
+  it("of a few networks that fill the mount end the oldest ones of these networks alone", async () => {
+    const mount = await mountOidc(root, "few-networks", provider);
+    const early = provider.signIn(await mount.authUrl());
+    await flood("few-networks", MAX_PENDING, (at) => `203.0.113.${at % 10}`);
+    await crash(await objectOf("few-networks"));
+    const late = provider.signIn(await mount.authUrl());
+    const left = await hashes("few-networks");
+    expect(left.length).toBe(MAX_PENDING);
+    expect(left.filter((hash) => String(hash).startsWith("flood-00000")).length).toBe(8);
+    expect((await mount.callback({ state: early.state, code: early.code })).status).toBe(200);
+    expect((await mount.callback({ state: late.state, code: late.code })).status).toBe(200);
+    // The count of a network falls when its logins end.
+    await flood("few-networks", 1, () => "192.0.2.1");
+    expect((await hashes("few-networks")).length).toBe(MAX_PENDING - 1);
+  });
+
   it("are deleted when they have ended, by the next ones and by an alarm", async () => {
     const mount = await mountOidc(root, "ended", provider);
     await flood("ended", 150, () => "");
