@@ -1,5 +1,6 @@
 import { err, ok, type Result, refuse } from "../base/result.ts";
 import { Field, type FieldKind, isObject } from "./fields.ts";
+import { isList } from "./view.ts";
 
 /** The fields of one endpoint. `F` is the type of their values. */
 export interface FieldSchema<F> {
@@ -10,8 +11,10 @@ export interface FieldSchema<F> {
   /** The values when no field is sent, without undefined ones. */
   readonly absent: Readonly<Record<string, unknown>>;
   readonly required: ReadonlySet<string>;
-  /** Names of fields of which a null is a value. A null of any other field means that the field is absent. */
+  /** Names of fields of which a null is a value. */
   readonly nullable: ReadonlySet<string>;
+  /** The empty values of lists and maps. A null of any other field means that the field is absent. */
+  readonly empty: Readonly<Record<string, unknown>>;
 }
 
 /** The type of the values of a schema, or of fields by name. */
@@ -32,11 +35,22 @@ export function fieldSchema<F>(
     else if (value.value !== undefined) absent[name] = value.value;
   }
   const nullable = new Set(entries.flatMap(([name, { kind }]) => (isNullable(kind) ? [name] : [])));
-  return { shape, entries, others, absent, required, nullable };
+  const empty = Object.fromEntries(
+    entries.flatMap(([name, { kind }]) => {
+      const value = emptyOf(kind);
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
+  return { shape, entries, others, absent, required, nullable, empty };
 }
 
 function isNullable({ shape }: FieldKind): boolean {
   return typeof shape === "string" && shape.endsWith(" | null");
+}
+
+function emptyOf({ shape }: FieldKind): unknown {
+  if (isList(shape)) return [];
+  return typeof shape === "object" && "*" in shape ? {} : undefined;
 }
 
 /** A schema that refuses other names: an ignored field of a filter would make the filter match more. */
@@ -58,15 +72,21 @@ export const ANY_FIELDS: FieldSchema<Record<string, unknown>> = fieldSchema({}, 
 
 /**
  * Returns the fields without null values, which mean absent fields: clients write null for what they do not set. Fields
- * that the schema does not define are treated alike, unless it refuses them.
+ * that the schema does not define are treated alike, unless it refuses them. A list or a map that is null is empty: a
+ * program in Go, such as Terraform, sends null to take the last item away.
  */
 export function withoutNulls(
-  { shape, others, nullable }: Pick<FieldSchema<unknown>, "shape" | "others" | "nullable">,
+  { shape, others, nullable, empty }: Pick<FieldSchema<unknown>, "shape" | "others" | "nullable" | "empty">,
   data: Readonly<Record<string, unknown>>,
 ): Readonly<Record<string, unknown>> {
   if (others === "kept" || !Object.values(data).includes(null)) return data;
   const stays = (name: string) => (Object.hasOwn(shape, name) ? nullable.has(name) : others === "refused");
-  return Object.fromEntries(Object.entries(data).filter(([name, value]) => value !== null || stays(name)));
+  return Object.fromEntries(
+    Object.entries(data).flatMap(([name, value]) => {
+      if (value !== null || stays(name)) return [[name, value]];
+      return Object.hasOwn(empty, name) ? [[name, empty[name]]] : [];
+    }),
+  );
 }
 
 /** Reads the values of a schema, or its first problem. Absent optional fields are not read: most requests send few. */

@@ -1,6 +1,7 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { routeFields } from "../../../src/app/openapi/document.ts";
 import { CloudAuth } from "../../../src/methods/aws/mount/cloud-auth.ts";
+import { isList, type Shape } from "../../../src/wire/view.ts";
 import { initializedAlone } from "../../support/audit-store.ts";
 import { holdAlarmsOf } from "../../support/calls.ts";
 import { call, createToken, tokenUnder } from "../../support/service.ts";
@@ -57,9 +58,12 @@ const without = (name: string) => (fields: Record<string, unknown>) => {
   const { [name]: _, ...rest } = fields;
   return rest;
 };
-const withNull = (name: string) => (fields: Record<string, unknown>) => ({ ...fields, [name]: null });
+const withValue = (name: string, value: unknown) => (fields: Record<string, unknown>) => ({ ...fields, [name]: value });
 
-describe("a field that is null is absent", () => {
+/** The empty value of a list or a map; undefined of other fields. */
+const emptyOf = (shape: Shape) => (isList(shape) ? [] : typeof shape === "object" && "*" in shape ? {} : undefined);
+
+describe("a field that is null is absent, a list or a map empty", () => {
   it("at many endpoints", () => expect(WRITES.length).toBeGreaterThan(80));
 
   it("but where a null says something", () => {
@@ -102,15 +106,17 @@ describe("a field that is null is absent", () => {
       await outcome(endpoint, (fields) => fields);
       const plain = await outcome(endpoint, (fields) => fields);
       const free = routeFields(endpoint.route).filter(
-        ({ name }) => !nullable.includes(name) && !nullable.includes("*"),
+        ({ name, shape }) => !nullable.includes(name) && !nullable.includes("*") && emptyOf(shape) === undefined,
       );
       const nulls = Object.fromEntries(free.map(({ name }) => [name, null]));
       expect(await outcome(endpoint, (fields) => ({ ...nulls, ...fields }))).toEqual(plain);
-      for (const { name } of routeFields(endpoint.route)) {
+      for (const { name, shape } of routeFields(endpoint.route)) {
         const isOwn = ownFields.includes(name);
-        if (isOwn) await outcome(endpoint, without(name));
-        const absent = isOwn ? await outcome(endpoint, without(name)) : plain;
-        const asNull = await outcome(endpoint, withNull(name));
+        const empty = emptyOf(shape);
+        const absence = empty === undefined ? without(name) : withValue(name, empty);
+        if (isOwn || empty !== undefined) await outcome(endpoint, absence);
+        const absent = isOwn || empty !== undefined ? await outcome(endpoint, absence) : plain;
+        const asNull = await outcome(endpoint, withValue(name, null));
         const isValue = nullable.includes(name) || (nullable.includes("*") && name === "*");
         if (!isValue || name === "expired-at") expect([name, asNull]).toEqual([name, absent]);
       }
@@ -166,6 +172,25 @@ describe("a field that is null is absent", () => {
     expect((await call("POST", "sys/wrapping/unwrap", { token: wrapping })).body.data).toEqual(body);
   });
 
+  it("takes the last item of a list away, as Terraform writes it", async () => {
+    const write = (path: string, body: Record<string, unknown>) => call("POST", path, { token: root, body });
+    const entity = (await write("identity/entity", { name: "member" })).body.data.id;
+    const group = { name: "emptied", policies: ["default"], member_entity_ids: [entity], metadata: { a: "b" } };
+    await write("identity/group", group);
+    await write("identity/group/name/emptied", { policies: null, member_entity_ids: null, metadata: null });
+    expect((await call("GET", "identity/group/name/emptied", { token: root })).body.data).toMatchObject({
+      policies: [],
+      member_entity_ids: [],
+      metadata: null,
+    });
+    await write("auth/aws/config/client", { allowed_sts_header_values: "X-One", endpoint: "https://ec2.example.com" });
+    await write("auth/aws/config/client", { allowed_sts_header_values: null, endpoint: null });
+    expect((await call("GET", "auth/aws/config/client", { token: root })).body.data).toMatchObject({
+      allowed_sts_header_values: [],
+      endpoint: "https://ec2.example.com",
+    });
+  });
+
   it("for policies too: a null is no required parameter, and none that is denied or not allowed", async () => {
     const path = "auth/token/roles/judged";
     const rules = (limits: string) => `path "${path}" { capabilities = ["create", "update"]\n ${limits} }`;
@@ -185,8 +210,9 @@ describe("a field that is null is absent", () => {
       204,
       true,
     ]);
-    const cloud = 'path "auth/aws/role/judged" { capabilities = ["create"]\n required_parameters = ["bound_ami_id"] }';
-    const fields = { auth_type: "ec2", bound_region: "us-east-1", bound_ami_id: null };
+    const cloud =
+      'path "auth/aws/role/judged" { capabilities = ["create"]\n required_parameters = ["inferred_aws_region"] }';
+    const fields = { auth_type: "ec2", bound_region: "us-east-1", inferred_aws_region: null };
     const options = { token: await tokenUnder(root, cloud), body: fields };
     expect((await call("POST", "auth/aws/role/judged", options)).status).toBe(403);
   });

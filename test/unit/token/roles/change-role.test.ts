@@ -92,7 +92,7 @@ describe("writes and reads", () => {
     expect(read(first, { allowed_policies: ["x"] })).toEqual({ ...whole, allowed_policies: ["x"] });
   });
 
-  it("null counts as absent: the role keeps its value", () => {
+  it("null counts as absent: the role keeps its value, but a list is emptied", () => {
     const full = {
       token_period: "1h",
       token_explicit_max_ttl: "2h",
@@ -105,7 +105,8 @@ describe("writes and reads", () => {
       allowed_entity_aliases: "b",
     };
     const nulls = Object.fromEntries(Object.keys(full).map((field) => [field, null]));
-    expect(read(full, { ...nulls, token_type: null })).toEqual(read(full));
+    const lists = { token_bound_cidrs: [], allowed_policies: [], allowed_entity_aliases: [] };
+    expect(read(full, { ...nulls, token_type: null })).toEqual(read({ ...full, ...lists }));
   });
 
   it("zeros and empty values clear", () => {

@@ -131,14 +131,14 @@ describe("a role", () => {
     ]);
   });
 
-  it("keeps what is not sent, or sent as null", async () => {
+  it("keeps what is not sent, or sent as null, but for a list", async () => {
     const { write, read } = await mountKubernetes(root, "changing", server);
     const all = { ...LEAST, audience: "grove", ...selector({ matchLabels: { team: "web" } }) };
     await write("role/Full", all);
-    await write("role/full", { bound_service_account_names: null, audience: null, token_ttl: "5m" });
+    await write("role/full", { bound_service_account_namespaces: null, audience: null, token_ttl: "5m" });
     expect((await read("role/full")).body.data).toMatchObject({
       bound_service_account_names: ["api"],
-      bound_service_account_namespaces: ["web"],
+      bound_service_account_namespaces: [],
       bound_service_account_namespace_selector: all.bound_service_account_namespace_selector,
       audience: "grove",
       alias_name_source: "serviceaccount_uid",

@@ -27,8 +27,9 @@ describe("the client configuration", () => {
       ok: true,
       value: { stsRegion: "", useStsRegionFromClient: true, maxRetries: 0 },
     });
-    expect(client({ allowed_sts_header_values: null })).toEqual({ ok: true, value: {} });
-    expect(client({ allowed_sts_header_values: "" })).toEqual({ ok: true, value: { allowedStsHeaderValues: [] } });
+    for (const allowed_sts_header_values of [null, ""]) {
+      expect(client({ allowed_sts_header_values })).toEqual({ ok: true, value: { allowedStsHeaderValues: [] } });
+    }
     expect(DEFAULT_CLIENT.maxRetries).toBe(-1);
   });
 

@@ -204,10 +204,11 @@ describe("a role", () => {
     expect(after).toEqual({ ...before, token: { ...before.token, maxTtl: 3600 } });
   });
 
-  it("gives up a list when an empty one is sent, but not its last, and not for a null", () => {
+  it("gives up a list when an empty one or a null is sent, but not its last", () => {
     const before = written({ ...VM, bound_region: "r1" });
-    expect(written({ bound_region: [] }, { before }).bounds.bound_region).toEqual([]);
-    expect(written({ bound_region: null }, { before }).bounds.bound_region).toEqual(["r1"]);
+    for (const bound_region of [[], null]) {
+      expect(written({ bound_region }, { before }).bounds.bound_region).toEqual([]);
+    }
     expect(refusal({ bound_region: "", bound_image_id: "" }, { before })).toContain("at least one bound parameter");
   });
 
