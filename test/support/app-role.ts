@@ -1,6 +1,6 @@
 import type { AppRoleSecretIds } from "../../src/methods/approle/app-role-secret-ids.ts";
 import { APP_ROLE_METHOD } from "../../src/methods/approle/method.ts";
-import { secretIdShardAt } from "../../src/methods/approle/secret-id-shards.ts";
+import { secretIdShardAt, secretIdShardsOf } from "../../src/methods/approle/secret-id-shards.ts";
 import { mountRow } from "./cloud.ts";
 import { type Answer, bindings, call, dataOf } from "./service.ts";
 
@@ -44,6 +44,7 @@ export async function mountAppRole(root: string, path: string) {
     /** The shard with the secret-id of an accessor. */
     shardOf: async (accessor: string): Promise<DurableObjectStub<AppRoleSecretIds>> =>
       secretIdShardAt(bindings, await mountRow(path), Number.parseInt(accessor.slice(0, 1), 16)),
+    shards: async () => secretIdShardsOf(bindings, await mountRow(path)),
   };
 }
 

@@ -30,6 +30,12 @@ export const APP_ROLE_SECRET_ID_MIGRATIONS: readonly Migration[] = [
       CREATE TABLE dropped_roles (role TEXT PRIMARY KEY) WITHOUT ROWID;
     `,
   },
+  {
+    version: 2,
+    description: "until when a deleted role is known after its secret-ids are gone; null: they may be there",
+    sql: "ALTER TABLE dropped_roles ADD COLUMN kept_until INTEGER",
+    readableFrom: 1,
+  },
 ];
 
 type Row = { role: string; hash: string; accessor: string; value: string; expires_at: number | null };
@@ -60,11 +66,19 @@ const ALARM_STEPS = 32;
 const RETRY_MS = 30_000;
 /** Ended rows are removed on the hour: one run removes all that ended within it. */
 const PERIOD_MS = 3_600_000;
+/**
+ * A secret-id is registered within this time after its role was read. A deleted role is known for longer, so no secret-id
+ * is registered after the deletion of its role. The difference is a margin for the clocks of two machines.
+ */
+const MAX_REGISTRATION_MS = 60_000;
+const DROPPED_KEPT_MS = 600_000;
+const LATE = unavailable("the secret-id was not stored in time; try again");
 /** Rows that one call of a search reads. */
 const SEARCHED_ROWS = 1_000;
 
 const ENDED = "SELECT role, hash FROM secret_ids WHERE expires_at <= ? ORDER BY expires_at LIMIT ?";
-const DROPPED = "SELECT role, hash FROM secret_ids WHERE role IN (SELECT role FROM dropped_roles) LIMIT ?";
+const DROPPED =
+  "SELECT role, hash FROM secret_ids WHERE role IN (SELECT role FROM dropped_roles WHERE kept_until IS NULL) LIMIT ?";
 
 /**
  * A shard of the secret-ids of a mount. A login counts its use here, in one transaction, before its token is issued: so
@@ -76,7 +90,7 @@ export class AppRoleSecretIds extends GroveObject<Env> {
   /** Parents of the tokens that end with their secret-id. */
   readonly #parents: TokenParents;
   protected override readonly restoredRow = waitsAgain;
-  /** Deleted roles whose secret-ids may still have rows; null before the first reading. */
+  /** Deleted roles whose secret-ids may still have rows, or may still arrive; null before the first reading. */
   #droppedRoles: Set<string> | null = null;
 
   constructor(ctx: DurableObjectState, env: Env) {
@@ -97,9 +111,15 @@ export class AppRoleSecretIds extends GroveObject<Env> {
     if (this.tables.exist) ctx.blockConcurrencyWhile(() => this.alarms.restore());
   }
 
-  /** Stores a new secret-id; a 400 when the role has one with this text. */
+  /**
+   * Stores a new secret-id; a 400 when the role has one with this text, "not_found" when the role was deleted.
+   *
+   * @param now a time before the role was read.
+   */
   async register(role: string, hash: string, secretId: SecretId, now: Ms): Promise<Result<null>> {
     await this.keys.open();
+    if (this.#dropped().has(role)) return NOT_FOUND;
+    if (currentTime() - now > MAX_REGISTRATION_MS) return err(LATE);
     const row = this.#rows.find(role, hash);
     const taken = row ? this.#good(row, now) !== null : this.#rows.count("WHERE role = ? AND hash = ?", role, hash) > 0;
     if (taken) return refuse("SecretID is already registered");
@@ -220,12 +240,10 @@ export class AppRoleSecretIds extends GroveObject<Env> {
   }
 
   /**
-   * Ends all secret-ids of a deleted role at once, and the tokens that end with them. The alarm deletes their rows. Safe
-   * to repeat. @throws when the tokens could not be ended.
+   * Ends all secret-ids of a deleted role at once, also those that are being registered, and the tokens that end with
+   * them. The alarm deletes their rows. Safe to repeat. @throws when the tokens could not be ended.
    */
   async dropRole(role: string, asked: RevocationOrigin = NO_ORIGIN): Promise<void> {
-    // An object without tables has no secret-id.
-    if (!this.tables.exist) return;
     await this.keys.open();
     this.tables.exec("INSERT OR IGNORE INTO dropped_roles (role) VALUES (?)", role);
     this.#dropped().add(role);
@@ -282,9 +300,12 @@ export class AppRoleSecretIds extends GroveObject<Env> {
   }
 
   #dueAt(): Ms | null {
-    if (this.#dropped().size > 0) return 0;
-    const query = "SELECT MIN(expires_at) FROM secret_ids WHERE expires_at IS NOT NULL";
-    const end = earliest(columnOf<number | null>(this.tables, query)[0] ?? null, this.#parents.nextEnd());
+    const first = (query: string) => columnOf<number | null>(this.tables, query)[0] ?? null;
+    const end = earliest(
+      first("SELECT MIN(COALESCE(kept_until, 0)) FROM dropped_roles"),
+      first("SELECT MIN(expires_at) FROM secret_ids WHERE expires_at IS NOT NULL"),
+      this.#parents.nextEnd(),
+    );
     return end === null ? null : onTheHour(end);
   }
 
@@ -292,10 +313,17 @@ export class AppRoleSecretIds extends GroveObject<Env> {
     const removed = this.#removeInSteps(ENDED, currentTime());
     await this.#parents.removeEnded(currentTime());
     if (removed > 0) logInfo(this.env, { type: "tidy", list: "secret-ids", removed });
-    if (this.#dropped().size === 0 || this.#removeInSteps(DROPPED) === STEP_ROWS * ALARM_STEPS) return;
-    if ([...this.#dropped()].some((role) => this.#parents.removeRole(role))) return;
-    this.tables.exec("DELETE FROM dropped_roles");
-    this.#dropped().clear();
+    this.#tidyDropped(currentTime());
+  }
+
+  /** Deletes the rows of deleted roles, a bounded number of them, and forgets the roles that no request can name. */
+  #tidyDropped(now: Ms): void {
+    this.tables.exec("DELETE FROM dropped_roles WHERE kept_until <= ?", now);
+    this.#droppedRoles = null;
+    const roles = columnOf<string>(this.tables, "SELECT role FROM dropped_roles WHERE kept_until IS NULL");
+    if (roles.length === 0 || this.#removeInSteps(DROPPED) === STEP_ROWS * ALARM_STEPS) return;
+    if (roles.some((role) => this.#parents.removeRole(role))) return;
+    this.tables.exec("UPDATE dropped_roles SET kept_until = ? WHERE kept_until IS NULL", now + DROPPED_KEPT_MS);
   }
 
   /** Deletes the rows that a query returns, in at most `ALARM_STEPS` steps. Returns their number. */

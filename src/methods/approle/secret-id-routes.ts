@@ -47,10 +47,10 @@ function roleOf(context: CallContext): Promise<AppRole | null> {
 
 /** Makes a secret-id of the role of a path. */
 async function makeSecretId(context: CallContext, fields: SecretIdFields, secretId: string): Promise<Result<Reply>> {
+  const now = currentTime();
   const role = await roleOf(context);
   if (!role) return NOT_FOUND;
   const mount = mountOf(context);
-  const now = currentTime();
   const { shard, hash } = await placeOfSecretId(context.installation.keys, mount, role, secretId);
   const planned = planSecretId(role, fields, newAccessor(shard), mountTtl(mount), now);
   if (!planned.ok) return planned;

@@ -1,8 +1,9 @@
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { AppRoleAuth } from "../../../../src/methods/approle/app-role-auth.ts";
 import { AppRoleSecretIds } from "../../../../src/methods/approle/app-role-secret-ids.ts";
 import { type AppRoleMount, mountAppRole } from "../../../support/app-role.ts";
-import { atCalls, holdAlarmsOf } from "../../../support/calls.ts";
+import { atCalls, atNth, holdAlarmsOf } from "../../../support/calls.ts";
 import type { LoginExplanation } from "../../../support/explanation.ts";
 import { crash } from "../../../support/objects.ts";
 import { rowsOf } from "../../../support/rows.ts";
@@ -262,12 +263,54 @@ describe("the end of a secret-id", () => {
     for (const { secret_id } of made) expect((await mount.login(roleId, secret_id)).body).toEqual(WRONG);
     await mount.role("deleted", { role_id: roleId });
     for (const { secret_id } of made) expect((await mount.login(roleId, secret_id)).body).toEqual(WRONG);
+    vi.useFakeTimers({ toFake: ["Date"] });
     for (const { secret_id_accessor } of made) {
       const shard = await mount.shardOf(secret_id_accessor);
       await runInDurableObject(shard, (object) => object.alarm());
-      expect(await rowsOf(shard, "dropped_roles")).toEqual([]);
       expect(await isStored(secret_id_accessor)).toBe(false);
+      // The role is known for some time more, see below.
+      vi.setSystemTime(Date.now() + 7_200_000);
+      await runInDurableObject(shard, (object) => object.alarm());
+      expect(await rowsOf(shard, "dropped_roles")).toEqual([]);
     }
+  });
+
+  it.each([
+    ["in a mount without secret-ids", "first"],
+    ["in a mount with others", "second"],
+  ])("is there already when it is registered after the deletion of its role, %s", async (_, path) => {
+    const other = await mountAppRole(root, `late-${path}`);
+    await other.role("kept");
+    if (path === "second") await Promise.all(Array.from({ length: 40 }, () => other.secretId("kept")));
+    const role_id = await other.role("late");
+    const held = atNth(AppRoleAuth, "readRole", 1, async (proceed) => {
+      const role = await proceed();
+      expect((await other.ask("DELETE", "role/late")).status).toBe(204);
+      for (const shard of await other.shards()) {
+        await runInDurableObject(shard, (object) => object.alarm());
+        await crash(shard);
+      }
+      return role;
+    });
+    const late = await other.ask("POST", "role/late/custom-secret-id", { secret_id: "chosen" });
+    held.end();
+    expect(late.status).toBe(404);
+    const rows = await Promise.all((await other.shards()).map((shard) => rowsOf(shard, "secret_ids")));
+    expect(rows.flat().length).toBe(path === "second" ? 40 : 0);
+    expect((await other.login(role_id, "chosen")).body).toEqual(WRONG);
+  });
+
+  it("is there already when it is registered too late for its shard to know that its role is deleted", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    await mount.role("slow");
+    const held = atNth(AppRoleSecretIds, "register", 1, async (proceed) => {
+      vi.setSystemTime(Date.now() + 60_001);
+      return proceed();
+    });
+    expect((await mount.ask("POST", "role/slow/secret-id")).status).toBe(503);
+    held.end();
+    expect((await mount.ask("LIST", "role/slow/secret-id")).status).toBe(404);
+    expect((await mount.ask("POST", "role/slow/secret-id")).status).toBe(200);
   });
 
   it("comes for those of a deleted role at once in the shard, whatever copy of the role an isolate has", async () => {
