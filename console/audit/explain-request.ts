@@ -17,9 +17,12 @@ export function whyOf(event: AuditEvent): Why {
   return { ask: { ...asked, ...(typeof address === "string" && { client_address: address }) }, because };
 }
 
-/** True for a login, which no policy decides about. */
+/** Paths of logins and of their steps below the mount, as the service has them. */
+const LOGIN = /^(?:login|oidc\/(?:auth_url|callback|poll))$/;
+
+/** True for a login or a step of one, which no policy decides about. */
 export const isLogin = ({ path = "", mount = "", role }: AuditEvent): boolean =>
-  role !== undefined || (mount.startsWith("auth/") && path === `${mount}login`);
+  role !== undefined || (mount.startsWith("auth/") && path.startsWith(mount) && LOGIN.test(path.slice(mount.length)));
 
 /** The reason of a refused login: the check that failed, or what its auth method said. */
 const loginReason = ({ error = "", status, target_entities: entities = [] }: AuditEvent): string =>

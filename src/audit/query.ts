@@ -1,4 +1,5 @@
 import type { Ms } from "../base/clock.ts";
+import { isLoginPath } from "../base/login-paths.ts";
 import { storedJson } from "../storage/tables.ts";
 import type { AuditEntry } from "./entry.ts";
 
@@ -69,15 +70,11 @@ interface FilteredLine {
   readonly status?: number;
 }
 
-/** Paths of logins and of their steps below an auth mount. */
-const LOGIN_PATHS: ReadonlySet<string> = new Set(["login", "oidc/auth_url", "oidc/callback", "oidc/poll"]);
-
-export function kindOfLine({ type, mount, path, status = 0 }: FilteredLine): AuditKind {
+export function kindOfLine({ type, mount = "", path = "", status = 0 }: FilteredLine): AuditKind {
   if (type !== "response") return "other";
   if (status >= 500) return "fault";
   if (status >= 400) return "refusal";
-  const below = mount?.startsWith("auth/") && path?.startsWith(mount) ? path.slice(mount.length) : "";
-  return LOGIN_PATHS.has(below) ? "login" : "change";
+  return isLoginPath(path, mount) ? "login" : "change";
 }
 
 export function matchesFilter(entry: Pick<AuditEntry, "at" | "line">, filter: AuditFilter): boolean {

@@ -1,3 +1,4 @@
+import { isLoginPath } from "../base/login-paths.ts";
 import { BUCKETS, eventFigures, type RequestFigure, requestFigures, requestsInFlight } from "./counters.ts";
 import { type Family, type Sample, single } from "./family.ts";
 
@@ -14,11 +15,11 @@ const TOKEN_OPERATIONS: readonly (readonly [name: string, help: string, routes: 
 export function isolateFamilies(): Family[] {
   const figures = requestFigures();
   const { logins = [], others = [] } = Object.groupBy(figures, ({ route, mount }) =>
-    mount.startsWith("auth/") && route === `${mount}login` ? "logins" : "others",
+    isLoginPath(route, mount) ? "logins" : "others",
   );
   return [
     summary("vault_core_handle_request", "Requests that are not logins (ms).", others),
-    summary("vault_core_handle_login_request", "Logins (ms).", logins),
+    summary("vault_core_handle_login_request", "Logins and their steps (ms).", logins),
     ...TOKEN_OPERATIONS.map(([name, help, routes]) => {
       const own = figures.filter(({ route }) => routes.test(route));
       return summary(name, help, own);

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { isLoginPath, LOGIN_PATHS } from "../../../src/base/login-paths.ts";
 import { isAllowed } from "../capabilities.ts";
 import type { GroveClient } from "../client.ts";
 import { readCommand } from "../curl.ts";
@@ -16,16 +17,25 @@ export interface LoginLine {
   readonly principal?: string | null | undefined;
 }
 
-/** The end of the path of a login, after its mount. */
-const LOGIN = /^(?:login|oidc\/callback)$/;
-/** The path of a login whose line has no mount. A role may be named login, so only the whole path counts. */
-const LOGIN_PATH = /^auth\/[^/]+\/(?:login|oidc\/callback)$/;
+/** What a client that polls is answered until the person has consented. */
+const WAITING: ReadonlySet<string> = new Set(["authorization_pending", "slow_down"]);
 
-/** True for a login, also one that was refused before its role was read. */
+/** True for a login or a step of one, also one that was refused before its role was read. */
 export function isLogin({ path, mount, role, principal }: LoginLine): boolean {
-  if (role || principal) return true;
-  return mount && path.startsWith(mount) ? LOGIN.test(path.slice(mount.length)) : LOGIN_PATH.test(path);
+  return Boolean(role || principal) || isLoginPath(path, mount || firstMount(path));
 }
+
+/** True for a login that was refused. One that waits for the person is not, although its status says so. */
+export function wasRefused({ status, error }: LoginLine): boolean {
+  return status >= 400 && !WAITING.has(error ?? "");
+}
+
+/** The mount of a path whose line has none, if its name has no slash. A role may be named login. */
+function firstMount(path: string): string {
+  return `${path.split("/", 2).join("/")}/`;
+}
+
+const BELOW_MOUNT = new RegExp(`(?<=/)(?:${LOGIN_PATHS.join("|")})$`);
 
 const METHODS = z.record(z.string(), z.looseObject({ type: z.string() }));
 const REFUSED = z.object({
@@ -52,17 +62,16 @@ const HASHED = /^hmac-sha256:/;
  * that.
  */
 export async function loginTexts(client: GroveClient, line: LoginLine): Promise<string[]> {
-  const { time, status, error, client_address: address, mount, role, principal } = line;
-  const where = mount ?? line.path.replace(/(?:login|oidc\/callback)$/, "");
+  const { time, client_address: address, mount, role, principal } = line;
+  const where = mount ?? line.path.replace(BELOW_MOUNT, "");
   const mayRead = mount && (await isAllowed(client, "sys/auth", ["read"]));
   const methods = mayRead ? await client.get("sys/auth", METHODS) : null;
   const type = methods?.ok ? methods.value[where.replace(/^auth\//, "")]?.type : undefined;
   const how = type === undefined ? "" : ` by ${NAMES[type] ?? type}`;
   const forRole = !role ? "" : HASHED.test(role) ? ", for a role that it does not have" : `, for the role ${role}`;
   const who = `a login${how} at ${where}${forRole}${principal ? `, as ${principal}` : ""}${address ? `, from ${address}` : ""}`;
-  const came = status < 400 ? "succeeded" : `was refused with status ${status}${error ? `: ${error}` : ""}`;
-  const texts = [`${time}: ${who}, ${came}`];
-  if (status < 400) return texts;
+  const texts = [`${time}: ${who}, ${outcomeOf(line)}`];
+  if (!wasRefused(line)) return texts;
   const check = mount ? await failedCheck(client, mount, line) : null;
   const read = readCommand(`${where}explain/refused`);
   return [
@@ -70,6 +79,13 @@ export async function loginTexts(client: GroveClient, line: LoginLine): Promise<
     ...(check === null ? [] : [`The check that failed: ${check}`]),
     `what was refused there lately, and why: ${read}`,
   ];
+}
+
+function outcomeOf(line: LoginLine): string {
+  const { status, error, path } = line;
+  if (wasRefused(line)) return `was refused with status ${status}${error ? `: ${error}` : ""}`;
+  if (status >= 400) return `waits for the person: ${error}`;
+  return path.endsWith("/auth_url") ? "began" : "succeeded";
 }
 
 /** The check at which this login failed; null when the last refused login of the role is another one. */

@@ -13,7 +13,7 @@ import { harmless, type Session } from "../terminal.ts";
 import { readEvents } from "./audit-pages.ts";
 import { showExplanation } from "./explain.ts";
 import { askerText } from "./token-lines.ts";
-import { isLogin, loginTexts } from "./why-login.ts";
+import { isLogin, loginTexts, wasRefused } from "./why-login.ts";
 
 /** A response in an audit log, or an event of the audit store. Unknown fields are dropped. */
 const LINE = z.object({
@@ -132,7 +132,7 @@ const WRONG_IN_ITSELF =
 
 /** True for a request that was refused, and for a login, whatever its status says. */
 function isRefused(line: Line): boolean {
-  return REFUSALS.has(line.status) || (line.status >= 400 && line.status < 500 && isLogin(line));
+  return REFUSALS.has(line.status) || (isWrongInItself(line) && isLogin(line) && wasRefused(line));
 }
 
 /**
@@ -206,9 +206,9 @@ function unaskable(line: Line): string | null {
   if (/<(?:token|malformed|unknown)>/.test(path))
     return "The log does not have the whole path, so no policy can be asked about it.";
   if (isLogin(line))
-    return status < 400
-      ? "It is a login: policies decide about what its token does, not about the login."
-      : "It is a login: no policy refused it, but a check of its method; explain/login of its mount tries one again.";
+    return wasRefused(line)
+      ? "It is a login: no policy refused it, but a check of its method; explain/login of its mount tries one again."
+      : "It is a login: policies decide about what its token does, not about the login.";
   if (!auth)
     return `Its token was not valid, had ended, has a disabled entity, or was none: ${asCalled("find")} says of its text which. One that is alive is bound to other networks.`;
   if (auth.token_type === "batch")

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { metricsText } from "../../../scripts/serve/metrics-page.ts";
 import { installationFamilies, stateFamilies } from "../../../src/api/sys/metrics.ts";
+import { LOGIN_PATHS } from "../../../src/base/login-paths.ts";
 import { NEVER_KEY } from "../../../src/listing/inventory/index-terms.ts";
 import { countEvent, eventFigures, noteAnswer, noteArrival } from "../../../src/metrics/counters.ts";
 import { type Family, metricsObject, prometheusText } from "../../../src/metrics/family.ts";
@@ -77,11 +78,12 @@ describe("figures of requests", () => {
   });
 
   it("tell logins from other requests, and revocations of trees from those of one token", () => {
-    answer("auth/ci/login", 200, 1, "auth/ci/");
+    for (const path of LOGIN_PATHS) answer(`auth/ci/${path}`, 200, 1, "auth/ci/");
+    answer("auth/ci/role/:name", 200, 1, "auth/ci/");
     answer("auth/token/revoke-self", 204, 1);
     answer("auth/token/revoke-orphan", 204, 1);
     const found = samples(isolateFamilies());
-    expect(found.vault_core_handle_login_request_count).toBe(1);
+    expect(found.vault_core_handle_login_request_count).toBe(LOGIN_PATHS.length);
     expect(found.vault_token_revoke_tree_count).toBe(1);
     expect(found.vault_token_revoke_count).toBe(1);
   });

@@ -16,6 +16,7 @@ import { checkAddress, checkList } from "../../../../scripts/grove/commands/doct
 import { runGrove } from "../../../../scripts/grove/run-command.ts";
 import { Interrupted, type Terminal, wantsColours } from "../../../../scripts/grove/terminal.ts";
 import { backupName } from "../../../../src/backup/names.ts";
+import { LOGIN_PATHS } from "../../../../src/base/login-paths.ts";
 
 interface Asked {
   readonly request: string;
@@ -1439,6 +1440,30 @@ describe("grove why", () => {
         "its token: web n",
       ]);
       asksNothingOfPolicies();
+    });
+
+    it.each(LOGIN_PATHS)("is one at the path %s, also without a role and a mount", async (path) => {
+      const without = { ...login, role: null, mount: null, path: `auth/sso/${path}` };
+      expect(await grove("why -", log(line(without)))).toBe(1);
+      expect(out[0]).toContain(": a login at auth/sso/, from 192.0.2.1, was refused with status 400");
+      asksNothingOfPolicies();
+    });
+
+    it("through a browser that began, or waits for the person, was not refused", async () => {
+      const begun = line({ ...login, path: "auth/approle/oidc/auth_url", status: 200, error: null });
+      const waits = line({
+        ...login,
+        path: "auth/approle/oidc/poll",
+        error: "authorization_pending",
+        request_id: "r2",
+      });
+      expect(await grove("why r1 --log -", log(begun))).toBe(0);
+      expect(out[0]).toMatch(/, began$/);
+      out = [];
+      expect(await grove("why r2 --log -", log(begun, waits))).toBe(1);
+      expect(out[0]).toMatch(/, waits for the person: authorization_pending$/);
+      expect(await grove("why -", log(begun, waits))).toBe(1);
+      expect(said.at(-1)).toBe("grove: no line of the log is of a refused request");
     });
 
     it("that this token may not ask more about says what the line has", async () => {
