@@ -43,7 +43,7 @@ describe("the key of a name", () => {
 /** Files that change the case of other texts than names: words of protocols, hex, units, names of fields, searches. */
 const OTHER_TEXTS = [
   "api/json-api/dialect.ts",
-  "api/sys/init.ts",
+  "api/sys/generate-root.ts",
   "api/sys/leases/revoke.ts",
   "base/clock.ts",
   "base/outbound-hosts.ts",
