@@ -143,8 +143,8 @@ export function findRoute(mounted: MountedTable | null, { operation, path }: Ask
 
 /** Returns the fields of a request without the null ones that its route takes as absent. */
 export function presentFields(route: Route | null, data: GroveRequest["data"]): GroveRequest["data"] {
-  if (route?.access === "token") return withoutNulls(route.nullsBy ?? route.fields, data);
-  return withoutNulls(route?.access === "login" ? route.fields : NO_FIELDS, data);
+  if (route?.access === "token") return withoutNulls(route.nullsBy ?? route.fields, data, route.fieldName);
+  return route?.access === "login" ? withoutNulls(route.fields, data, route.fieldName) : withoutNulls(NO_FIELDS, data);
 }
 
 /** Returns a request in the terms of policies: with the canonical path of its route, and the alternate path, if any. */

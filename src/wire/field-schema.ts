@@ -74,17 +74,22 @@ export const ANY_FIELDS: FieldSchema<Record<string, unknown>> = fieldSchema({}, 
  * Returns the fields without null values, which mean absent fields: clients write null for what they do not set. Fields
  * that the schema does not define are treated alike, unless it refuses them. A list or a map that is null is empty: a
  * program in Go, such as Terraform, sends null to take the last item away.
+ *
+ * @param clientName the name that clients use for a field of the schema.
  */
 export function withoutNulls(
   { shape, others, nullable, empty }: Pick<FieldSchema<unknown>, "shape" | "others" | "nullable" | "empty">,
   data: Readonly<Record<string, unknown>>,
+  clientName = (name: string): string => name,
 ): Readonly<Record<string, unknown>> {
   if (others === "kept" || !Object.values(data).includes(null)) return data;
-  const stays = (name: string) => (Object.hasOwn(shape, name) ? nullable.has(name) : others === "refused");
+  const names = new Map(Object.keys(shape).map((name) => [clientName(name), name]));
   return Object.fromEntries(
-    Object.entries(data).flatMap(([name, value]) => {
-      if (value !== null || stays(name)) return [[name, value]];
-      return Object.hasOwn(empty, name) ? [[name, empty[name]]] : [];
+    Object.entries(data).flatMap(([sentName, value]) => {
+      const name = names.get(sentName);
+      const stays = name === undefined ? others === "refused" : nullable.has(name);
+      if (value !== null || stays) return [[sentName, value]];
+      return name !== undefined && Object.hasOwn(empty, name) ? [[sentName, empty[name]]] : [];
     }),
   );
 }

@@ -116,6 +116,8 @@ describe("a field that is null is absent, a list or a map empty", () => {
         const absence = empty === undefined ? without(name) : withValue(name, empty);
         if (isOwn || empty !== undefined) await outcome(endpoint, absence);
         const absent = isOwn || empty !== undefined ? await outcome(endpoint, absence) : plain;
+        // What was emptied is written again, so that a null that changes nothing is noticed.
+        if (empty !== undefined) await outcome(endpoint, (fields) => fields);
         const asNull = await outcome(endpoint, withValue(name, null));
         const isValue = nullable.includes(name) || (nullable.includes("*") && name === "*");
         if (!isValue || name === "expired-at") expect([name, asNull]).toEqual([name, absent]);
@@ -183,6 +185,9 @@ describe("a field that is null is absent, a list or a map empty", () => {
       member_entity_ids: [],
       metadata: null,
     });
+    await write("auth/aws/config/identity", { ec2_metadata: ["account_id"] });
+    await write("auth/aws/config/identity", { ec2_metadata: null });
+    expect((await call("GET", "auth/aws/config/identity", { token: root })).body.data.ec2_metadata).toEqual([]);
     await write("auth/aws/config/client", { allowed_sts_header_values: "X-One", endpoint: "https://ec2.example.com" });
     await write("auth/aws/config/client", { allowed_sts_header_values: null, endpoint: null });
     expect((await call("GET", "auth/aws/config/client", { token: root })).body.data).toMatchObject({
