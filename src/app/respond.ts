@@ -2,6 +2,7 @@ import { wrapAnswer } from "../auth/issue.ts";
 import { policyWarnings } from "../auth/login-attempt.ts";
 import { err, type Failure, ok } from "../base/result.ts";
 import { policiesOfEntity } from "../identity/entity-copies.ts";
+import { cappedTtl } from "../token/rules/ttl.ts";
 import { unservedPath } from "../wire/audit.ts";
 import { answerToWrap } from "../wire/envelope.ts";
 import type { SentNames } from "../wire/field-schema.ts";
@@ -83,7 +84,9 @@ async function wrapped(c: AppContext, answer: Answer, loggedPath: string): Promi
   const wrapping = await wrapAnswer(c.env, loaded.value, stored, wrapTtlSeconds, loggedPath);
   if (!wrapping.ok) return { ...answer, warnings: [], result: wrapping };
   const inside = reply.kind === "auth" && { auth: reply.auth };
-  return { ...answer, warnings: [], result: ok({ kind: "wrapped", wrapInfo: wrapping.value, ...inside }) };
+  const { ttl } = wrapping.value;
+  const warnings = ttl < wrapTtlSeconds ? [cappedTtl(wrapTtlSeconds, ttl)] : [];
+  return { ...answer, warnings, result: ok({ kind: "wrapped", wrapInfo: wrapping.value, ...inside }) };
 }
 
 /** Returns warnings about fields without effect: unknown fields, and fields that the path already sets. */

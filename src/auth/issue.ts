@@ -5,6 +5,7 @@ import type { Env } from "../env.ts";
 import { noteChange } from "../listing/updates/publish.ts";
 import { mayContain } from "../system/custom-id-list.ts";
 import { type Installation, refreshInstallation } from "../system/installation.ts";
+import { mountTtl } from "../system/mount.ts";
 import { systemOf } from "../system/system.ts";
 import { sealBatchToken } from "../token/batch.ts";
 import { customIdHashes, MAX_ROW_ATTEMPTS, newTokenIds, rowGeneratedAt, type TokenAddress } from "../token/ids.ts";
@@ -181,16 +182,18 @@ async function takeEntry(env: Env, key: string, address: TokenAddress): Promise<
 
 /**
  * Wraps an answer: stores it, sealed, in the cubbyhole of a new single-use token. Refuses too large an answer (400).
- * `creationPath` is the path of the request, without secrets.
+ * `creationPath` is the path of the request, without secrets. The token lives as long as the token mount allows at most:
+ * everybody with a token can wrap, and what is wrapped is kept.
  */
 export async function wrapAnswer(
   env: Env,
   installation: Installation,
   answer: StoredAnswer,
-  ttl: Seconds,
+  wantedTtl: Seconds,
   creationPath: string,
 ): Promise<Result<WrapInfo>> {
   const now = currentTime();
+  const ttl = Math.min(wantedTtl, mountTtl(installation.mountAt("token/")).maxSeconds);
   const spec = wrappingToken(creationPath, ttl, installation.watermarks.newest, now);
   const prepare = async (owner: TokenAddress): Promise<Result<readonly CubbyholeValue[]>> => {
     const sealed = await sealValue(installation.keys, owner, RESPONSE_PATH, valueOfAnswer(answer));

@@ -58,7 +58,7 @@ function renderReply(requestId: string, reply: Reply, warnings: readonly string[
     case "stored":
       return new Response(reply.answer.text, { status: reply.answer.status, headers: KEPT_HEADERS });
     case "wrapped":
-      return respond(200, { ...envelopeOf("", NO_DATA, []), wrap_info: WRAP_INFO_VIEW.show(reply.wrapInfo) });
+      return respond(200, { ...envelopeOf("", NO_DATA, warnings), wrap_info: WRAP_INFO_VIEW.show(reply.wrapInfo) });
     default: {
       if (reply.kind === "empty") return respond(204, null);
       const envelope = envelopeOf(requestId, reply, warnings);

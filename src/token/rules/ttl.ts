@@ -50,10 +50,13 @@ export function grantTtl(terms: TtlTerms): Result<GrantedTtl, "past_max_ttl"> {
   if (end <= now) return err("past_max_ttl");
   const left = Math.ceil((end - now) / 1000);
   if (ttl > left) {
-    warnings.push(
-      `TTL of "${formatDuration(ttl)}" exceeded the effective max_ttl of "${formatDuration(left)}"; TTL value is capped accordingly`,
-    );
+    warnings.push(cappedTtl(ttl, left));
     ttl = left;
   }
   return ok({ ttl, expiresAt: Math.min(now + ttl * 1000, end), warnings });
+}
+
+/** The warning about a TTL that was lowered to `max`. */
+export function cappedTtl(ttl: Seconds, max: Seconds): string {
+  return `TTL of "${formatDuration(ttl)}" exceeded the effective max_ttl of "${formatDuration(max)}"; TTL value is capped accordingly`;
 }

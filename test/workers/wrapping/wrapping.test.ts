@@ -46,6 +46,30 @@ async function wrappingTokensSince(before: readonly string[]): Promise<number> {
   return paths.filter((path) => path === "sys/wrapping/wrap").length;
 }
 
+describe("the TTL of a wrapping token", () => {
+  it("is what the token mount allows at most, also when it is exchanged", async () => {
+    const wrap = (ttl: string) =>
+      call("POST", "sys/wrapping/wrap", { token: root, body: { secret: HIDDEN }, headers: wrapHeader(ttl) });
+    const allowed = await wrap("768h");
+    expect([allowed.body.wrap_info.ttl, allowed.body.warnings]).toEqual([768 * 3600, null]);
+    const { wrap_info: long, warnings } = (await wrap("87600h")).body;
+    expect([long.ttl, warnings]).toEqual([
+      768 * 3600,
+      ['TTL of "87600h" exceeded the effective max_ttl of "768h"; TTL value is capped accordingly'],
+    ]);
+    const lookedUp = await call("POST", "auth/token/lookup", { token: root, body: { token: long.token } });
+    expect(lookedUp.body.data).toMatchObject({ creation_ttl: 768 * 3600, explicit_max_ttl: 768 * 3600 });
+    const tune = (max_lease_ttl: string) =>
+      call("POST", "sys/auth/token/tune", { token: root, body: { max_lease_ttl, default_lease_ttl: "1h" } });
+    expect((await tune("1h")).status).toBe(204);
+    const again = await call("POST", "sys/wrapping/rewrap", { token: root, body: { token: long.token } });
+    expect(again.body.wrap_info.ttl).toBe(3600);
+    expect((await tune("87600h")).status).toBe(204);
+    expect((await wrap("87600h")).body).toMatchObject({ wrap_info: { ttl: 87_600 * 3600 }, warnings: null });
+    expect((await tune("system")).status).toBe(204);
+  });
+});
+
 describe("the envelope of a wrapped answer", () => {
   it("holds nothing but wrap_info, whose token gives the answer as it was", async () => {
     const made = await call("POST", "auth/token/create", {
