@@ -53,8 +53,10 @@ const WRONG = invalid("invalid role or secret ID");
 const WRONG_NETWORK = "source address unauthorized through CIDR restrictions on the";
 
 /**
- * Makes the checks of a login. The check of the secret-id is the last that can refuse a client, since it counts a use:
- * a refusal for another reason must not cost one. An explanation makes all checks, and counts no use.
+ * Makes the checks of a login. The check of the secret-id is the last one, since it counts a use: no other check here
+ * costs one. The last checks of all methods (`issueToken`) come after it. So a login of a disabled entity costs a use,
+ * as in the reference: a client without a secret-id must not learn the state of an entity. An explanation makes all
+ * checks, and counts no use.
  */
 async function verifyClient(attempt: Attempt, credentials: Credentials): Promise<Result<VerifiedClient>> {
   const { env, mount, clientAddress, notes, checks } = attempt;

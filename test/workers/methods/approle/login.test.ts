@@ -100,6 +100,19 @@ describe("a login by approle", () => {
     expect(await usesLeft("near", secret_id_accessor)).toBe(1);
   });
 
+  it("of a disabled entity costs a use, its explanation none, and is told from others by its secret-id alone", async () => {
+    const roleId = await mount.role("off", { secret_id_num_uses: 5 });
+    const { secret_id, secret_id_accessor } = await mount.secretId("off");
+    const { entity_id } = (await mount.login(roleId, secret_id)).body.auth;
+    await call("POST", `identity/entity/id/${entity_id}`, { token: root, body: { disabled: true } });
+    expect((await mount.login(roleId, secret_id)).status).toBe(403);
+    expect(await usesLeft("off", secret_id_accessor)).toBe(3);
+    const explained = await mount.ask("POST", "explain/login", { role_id: roleId, secret_id });
+    expect(explained.body.data.allowed).toBe(false);
+    expect(await usesLeft("off", secret_id_accessor)).toBe(3);
+    expect((await mount.login(roleId, "wrong")).body).toEqual(WRONG);
+  });
+
   it("gives a token that is bound to the networks of the secret-id, else to those of the role", async () => {
     const roleId = await mount.role("bound", { token_bound_cidrs: "192.0.2.0/24", secret_id_num_uses: 5 });
     const narrow = await mount.secretId("bound", { token_bound_cidrs: "192.0.2.9/32" });
