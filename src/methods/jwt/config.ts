@@ -14,6 +14,8 @@ import type { JwtEnv } from "./env.ts";
 export interface JwtConfig {
   /** One of the next three is the source of the keys; the others are empty. */
   readonly discoveryUrl: string;
+  /** True: reads show the discovery URL with a slash at its end, as it was written. */
+  readonly endsInSlash?: true;
   readonly jwksUrl: string;
   readonly publicKeys: readonly string[];
   /** OAuth client id of this server at the provider; absent: no logins through a browser. */
@@ -83,6 +85,7 @@ export function readConfig(fields: ConfigFields, listed: PrivateHosts, env: Trus
   const { oidc_client_id: clientId, oidc_response_mode: mode, oidc_response_types: types } = fields;
   const config = {
     discoveryUrl: fields.oidc_discovery_url.replace(/\/$/, ""),
+    ...(fields.oidc_discovery_url.endsWith("/") && { endsInSlash: true as const }),
     jwksUrl: fields.jwks_url,
     publicKeys: fields.jwt_validation_pubkeys,
     ...(clientId !== "" && { clientId }),
@@ -158,7 +161,7 @@ export const CONFIG_VIEW = view<JwtConfig>({
   namespace_in_state: ["boolean", (config) => config.namespaceInState ?? true],
   oidc_client_id: ["string", (config) => config.clientId ?? ""],
   oidc_discovery_ca_pem: ["string", (config) => config.discoveryCa ?? ""],
-  oidc_discovery_url: ["string", (config) => config.discoveryUrl],
+  oidc_discovery_url: ["string", ({ discoveryUrl, endsInSlash }) => `${discoveryUrl}${endsInSlash ? "/" : ""}`],
   oidc_response_mode: ["string", (config) => config.responseMode ?? ""],
   oidc_response_types: [["string"], (config) => config.responseTypes ?? []],
   override_allowed_server_names: [["string"], () => []],

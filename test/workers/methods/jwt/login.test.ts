@@ -363,6 +363,8 @@ describe("keys of an issuer", () => {
     pages.set(`${ISSUER}/.well-known/openid-configuration`, json({ issuer: ISSUER, jwks_uri: `${ISSUER}/keys` }));
     pages.set(`${ISSUER}/keys`, json({ keys: [issuer.jwk] }));
     const login = await mount("discovered", { oidc_discovery_url: `${ISSUER}/` });
+    const config = await call("GET", "auth/discovered/config", { token: root });
+    expect(config.body.data.oidc_discovery_url).toBe(`${ISSUER}/`);
     fetched = [];
     expect((await login(await issuer.sign({}))).status).toBe(200);
     expect((await login(await issuer.sign({ iss: "https://other.example.com" }))).error).toContain("invalid issuer");
