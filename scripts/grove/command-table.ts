@@ -136,11 +136,11 @@ export const COMMANDS = {
   contain: {
     example: "contain payments",
     codes:
-      "0 every token is refused and every lease ended, 1 one is not, nothing matched, refused or failed, 2 the command line or VAULT_ADDR is wrong",
+      "0 every token is refused and every lease ended (with - also before), 1 one is not, nothing matched, refused or failed, 2 the command line or VAULT_ADDR is wrong",
     brief: "revokes what a text selects, and proves it",
     word: "[TEXT|-]",
     about:
-      "revokes the tokens that have TEXT in their name, metadata, role, path or entity, or that a filter or accessors select, with all their descendants: shows how many, asks for confirmation, then shows the receipt, and whether every token is refused and every lease revoked; - reads a token, a secret-id or the token of a team from standard input, or asks for it without showing it, and ends that",
+      "revokes the tokens that have TEXT in their name, metadata, role, path or entity, or that a filter or accessors select, with all their descendants: shows how many, asks for confirmation, then shows the receipt, and whether every token is refused and every lease revoked; - reads a token, a secret-id, the id of a lease or the token of a team from standard input, or asks for it without showing it, and ends that",
     filters: true,
     options: {
       ...FILTERS,

@@ -2,12 +2,13 @@ import * as z from "zod";
 import { MAX_NAMED_TOKENS } from "../../../src/base/limits.ts";
 import { ok } from "../../../src/base/result.ts";
 import { asCalled } from "../../local/command-line.ts";
-import { ENDED_CHECK, type FoundText } from "../answer-schemas.ts";
+import { ENDED_CHECK, type FoundText, type Token } from "../answer-schemas.ts";
 import type { GroveCommand } from "../arguments.ts";
 import { type Called, failed } from "../client.ts";
 import { harmless, type Session, styled } from "../terminal.ts";
 import { readEvents } from "./audit-pages.ts";
 import { endTokens } from "./contain.ts";
+import { containLease } from "./contain-lease.ts";
 import { contextOf, isAlive, type Judged, judge } from "./find-judgements.ts";
 import { factLines, headLines, linesOf } from "./find-lines.ts";
 import { type TextToFind, textsToFind } from "./find-texts.ts";
@@ -25,7 +26,7 @@ interface Leaked {
 
 /**
  * Reads a text as `find` does, and ends what it is: a service token with all below it, a secret-id with the tokens of its
- * logins, or the token of a team or an organization. Of any other text it says what to do. The text is sent only in the
+ * logins, a lease alone, or the token of a team or an organization. Of any other text it says what to do. The text is sent only in the
  * body of the question what it is: all else names it by its accessor.
  */
 export async function containText(session: Session, wanted: Wanted): Promise<Called<number>> {
@@ -36,30 +37,59 @@ export async function containText(session: Session, wanted: Wanted): Promise<Cal
   const judged = await judge(client, text);
   if (!judged.ok) return judged;
   const found = judged.value;
-  if (!("chosen_id" in found) || !isAlive(found) || found.kind === "lease") return leftAlone(session, found);
+  if (!("chosen_id" in found)) return leftAlone(session, found);
+  if (found.state === "ended") return endedBefore(session, found);
+  if (!isAlive(found)) return leftAlone(session, found);
   const { kind, token, credential } = found;
   const isOfTeam = kind === "team" || kind === "organization";
-  if (!token && kind !== "secret-id" && !isOfTeam) return leftAlone(session, found);
+  if (!token && kind !== "secret-id" && kind !== "lease" && !isOfTeam) return leftAlone(session, found);
   if (json && !wanted.yes) return failed("nothing was ended: with --json nothing is asked; --yes ends it");
   if (!json) for (const line of [...headLines(terminal, found), ...factLines(terminal, found)]) terminal.out(line);
-  if (token) return endTokens(session, { ...SELECTED, ...wanted, kind: "contain", accessors: [token.accessor] });
+  if (kind === "lease") return containLease(session, wanted, text);
+  if (token) return endToken(session, wanted, token);
   if (!credential) return leftAlone(session, found);
   return isOfTeam
     ? deleteTeamToken(session, wanted, { text, credential })
     : containSecretId(session, wanted, { text, credential });
 }
 
+/**
+ * Ends a token with all below it. The text of a root token names this one token, so --include-root, which protects root
+ * tokens that a filter matches by chance, is not needed.
+ */
+function endToken(session: Session, wanted: Wanted, { accessor, policies }: Token): Promise<Called<number>> {
+  const { terminal, json } = session;
+  const isRoot = policies.includes("root");
+  if (isRoot && !json) terminal.out(styled(terminal, "red", "  it is a root token, to which nothing is forbidden"));
+  const includeRoot = wanted.includeRoot || isRoot;
+  return endTokens(session, { ...SELECTED, ...wanted, includeRoot, kind: "contain", accessors: [accessor] });
+}
+
 /** What a selection by accessors leaves open. */
 const SELECTED = { filter: {}, job: null, retry: false, dryRun: false } as const;
 
-/** Shows what is known of a text that this command can't end. */
-async function leftAlone({ client, terminal, json }: Session, found: Judged): Promise<Called<number>> {
+async function showFound({ client, terminal, json }: Session, found: Judged): Promise<void> {
   if (json) terminal.out(JSON.stringify(found));
   else {
     const context = "chosen_id" in found ? await contextOf(client, found) : null;
     for (const line of linesOf(terminal, found, "", context)) terminal.out(line);
   }
+}
+
+/** Shows what is known of a text that this command can't end. */
+async function leftAlone(session: Session, found: Judged): Promise<Called<number>> {
+  await showFound(session, found);
   return failed("nothing was ended");
+}
+
+/** The command can be run twice. The tokens of a JWT's logins, and secrets of leases, outlive what has ended. */
+async function endedBefore(session: Session, found: FoundText): Promise<Called<number>> {
+  await showFound(session, found);
+  if (found.unrevoked_leases) return failed("nothing was ended: it had ended before, but a secret can still be used");
+  if (found.kind === "jwt")
+    return failed("nothing was ended: it had ended before, and tokens of its logins may live on");
+  if (!session.json) session.terminal.out(styled(session.terminal, "green", "It had ended before."));
+  return ok(0);
 }
 
 /** Deletes the token of a team or an organization, whose id its accessor is. */
@@ -120,8 +150,11 @@ async function tokensLines(session: Session, { accessor, path }: Credential): Pr
   const count = number(accessors.length + unnamed, "token");
   const what = `  its logins made ${count}`;
   if (!role.ok) return [what];
+  const verb = accessors.length + unnamed === 1 ? "ends" : "end";
   const isEnding = role.value.token_ends_with_secret_id;
-  return [`${what}, which ${isEnding ? "end with it, with all below them" : "do not end with it"}`];
+  return [
+    `${what}, which ${isEnding ? `${verb} with it, with all below` : `${verb === "end" ? "do" : "does"} not end with it`}`,
+  ];
 }
 
 /** Service tokens that logins with a secret-id made. */
@@ -150,9 +183,12 @@ async function aliveOf({ client, terminal, json }: Session, accessors: readonly 
   const checked = await client.post("sys/tokens/verify-ended", ENDED_CHECK, { accessors });
   if (!checked.ok) return checked;
   const { ended, alive, unanswered } = checked.value;
-  const count = `${ended} of ${number(accessors.length, "token")} of its logins refused`;
-  if (!json) terminal.out(styled(terminal, alive.length === 0 ? "green" : "yellow", `${count}: the trees were asked`));
-  return ok([...alive, ...unanswered]);
+  const left = [...alive, ...unanswered];
+  const all = `${number(accessors.length, "token")} of its logins`;
+  const count = ended === 0 ? `none of the ${all} has ended yet` : `${ended} of ${all} refused`;
+  const next = left.length === 0 ? "" : `; ${left.length === 1 ? "that one is" : "those are"} ended next`;
+  if (!json) terminal.out(styled(terminal, left.length === 0 ? "green" : "yellow", `${count}${next}`));
+  return ok(left);
 }
 
 /** A path in an address: a mount may have any characters. */

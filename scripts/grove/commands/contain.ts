@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { ok } from "../../../src/base/result.ts";
 import { asCalled, helpAsCalled } from "../../local/command-line.ts";
-import { ENDED_CHECK, type EndedCheck, RECEIPT, type Receipt } from "../answer-schemas.ts";
+import { ENDED_CHECK, type EndedCheck, type Preview, RECEIPT, type Receipt } from "../answer-schemas.ts";
 import type { GroveCommand } from "../arguments.ts";
 import { type Called, failed, orMissing } from "../client.ts";
 import { nothingIs } from "../id-formats.ts";
@@ -39,14 +39,23 @@ export async function endTokens(
 ): Promise<Called<number>> {
   const done = await revokeSelected(session, wanted);
   if (!done.ok) return done;
-  const { job } = done.value;
+  const { job, skipped } = done.value;
   // A mistyped name must not look like a service that is contained.
   if (job === null) {
     const others = wanted.accessors.length === 0 ? `; ${NOT_LISTED()}` : "";
-    return failed(`nothing that is alive matches: nothing was ended${others}`);
+    return failed(`${leftOutText(skipped)}: nothing was ended${others}`);
   }
   // The proof fails for a job that is not done, too.
   return proveEnd(session, job);
+}
+
+/** Says what is alive and matches, but is left out. */
+function leftOutText({ root, self }: Preview["skipped"]): string {
+  const parts = [
+    ...(root > 0 ? [`${number(root, "root token")} (--include-root ends ${root === 1 ? "it" : "them"} too)`] : []),
+    ...(self > 0 ? ["the token of this command or one above it (better ended by another administrator's token)"] : []),
+  ];
+  return `nothing that is alive matches${parts.length === 0 ? "" : ` but what was left out: ${parts.join(", ")}`}`;
 }
 
 /** Retries the failing leases. The check that follows reports the result. */

@@ -33,12 +33,12 @@ export async function revokeTokens(session: Session, wanted: Wanted): Promise<Ca
 /**
  * Like `revokeTokens`. The server gets the numbers that were shown, and refuses when one has grown since.
  *
- * @returns the exit code, and the job; null when nothing was revoked.
+ * @returns the exit code, the job (null when nothing was revoked), and what was left out.
  */
 export async function revokeSelected(
   session: Session,
   wanted: Wanted,
-): Promise<Called<{ readonly code: number; readonly job: string | null }>> {
+): Promise<Called<{ readonly code: number; readonly job: string | null; readonly skipped: Preview["skipped"] }>> {
   const { client, terminal, json } = session;
   const { filter, accessors, includeRoot, includeSelf, dryRun, yes } = wanted;
   const asked = {
@@ -49,12 +49,12 @@ export async function revokeSelected(
   };
   const preview = await count(session, asked);
   if (!preview.ok) return err(byWhatWasTyped(preview.error, wanted));
-  const { count: matched, total } = preview.value;
+  const { count: matched, total, skipped } = preview.value;
   if (json && (dryRun || total === 0)) terminal.out(JSON.stringify(preview.value));
   else if (!json) showPreview(terminal, preview.value, await ownerNames(client, preview.value));
   const unknown = matched === 0 ? await unknownName(client, filter) : null;
   if (unknown !== null) return failed(unknown);
-  if (dryRun || total === 0) return ok({ code: 0, job: null });
+  if (dryRun || total === 0) return ok({ code: 0, job: null, skipped });
   // With --json the numbers are not shown, so there is nothing to confirm.
   if (json && !yes)
     return failed("nothing was revoked: with --json nothing is asked; --yes revokes, revoke --dry-run counts");
@@ -68,7 +68,7 @@ export async function revokeSelected(
   const code = await followJob(session, job, wanted.kind === "contain", () => {
     if (!json) for (const line of jobLines(job)) terminal.say(line);
   });
-  return code.ok ? ok({ code: code.value, job }) : code;
+  return code.ok ? ok({ code: code.value, job, skipped }) : code;
 }
 
 /** The service does a job, not this command: how to follow and to stop it, in commands that can be copied. */
@@ -147,7 +147,8 @@ function showPreview(
   if (sample.length > 0) for (const line of tokenTable(terminal, sample)) terminal.out(line);
   if (count > sample.length) terminal.out(`... and ${count - sample.length} others`);
   const what = `${number(count, "token")} match${count === 1 ? "es" : ""}; ${total} end in all, with everything below, and ${countText(leases, "lease")}`;
-  terminal.out(styled(terminal, total > 0 ? "yellow" : "green", what));
+  const isLeftOut = skipped.root + skipped.self > 0;
+  terminal.out(styled(terminal, total > 0 || isLeftOut ? "yellow" : "green", what));
   for (const name of GROUPINGS) {
     if (by[name].some(({ key }) => key !== ""))
       terminal.out(`by ${NAMES[name]}: ${groupsText(by[name], total, names)}`);

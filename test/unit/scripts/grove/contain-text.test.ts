@@ -92,9 +92,9 @@ describe("grove contain - of a secret-id", () => {
       "  accessor   a-1",
       `  path       ${PATH}`,
       "  ends       never",
-      "  its logins made 2 tokens, which end with it, with all below them",
+      "  its logins made 2 tokens, which end with it, with all below",
       "destroyed: asked again, it is unknown",
-      "2 of 2 tokens of its logins refused: the trees were asked",
+      "2 of 2 tokens of its logins refused",
     ]);
     const destroyed = asked.find(({ request }) => request.endsWith("/destroy"));
     expect(destroyed?.body).toEqual({ secret_id_accessor: "a-1" });
@@ -109,8 +109,8 @@ describe("grove contain - of a secret-id", () => {
     replies["POST /v1/sys/tokens/verify-ended"] = [ended(1, ["t1", "t2"]), ended(3)];
     tokensCanBeRevoked();
     expect(await contain(SECRET_ID, "", ["destroy", "3"])).toBe(0);
-    expect(out).toContain("  its logins made 1 token, which do not end with it");
-    expect(out).toContain("1 of 3 tokens of its logins refused: the trees were asked");
+    expect(out).toContain("  its logins made 1 token, which does not end with it");
+    expect(out).toContain("1 of 3 tokens of its logins refused; those are ended next");
     expect(out).toContain("refused   3 of 3 tokens: the trees that have them were asked");
     const revoked = asked.filter(({ request }) => request === "POST /v1/sys/tokens/revoke");
     expect(revoked[1]?.body).toMatchObject({ accessors: ["t1", "t2"], dry_run: false, expected_total: 3 });
@@ -228,17 +228,89 @@ describe("grove contain -", () => {
       "a batch token",
       { ...LIVE, kind: "batch", credential: { ...CREDENTIAL, accessor: "", path: "auth/token/create" } },
     ],
-    ["a token that has ended", { ...LIVE, state: "ended", kind: "service" }],
+    ["a JWT that is over", { ...LIVE, state: "ended", kind: "jwt", mounts: ["auth/ci/"] }],
     ["a JWT", { ...LIVE, state: "unjudged", kind: "jwt", mounts: ["auth/ci/"] }],
-    ["a lease", { ...LIVE, kind: "lease", token }],
     ["a setup token", { ...LIVE, kind: "setup", credential: { ...CREDENTIAL, accessor: SECRET_ID, path: "sys/init" } }],
     ["an unknown text", { ...LIVE, state: "unknown", kind: "" }],
   ])("only says of %s what it is", async (_, found) => {
     replies["POST /v1/sys/tokens/find"] = data(found);
     expect(await contain("one", "--yes")).toBe(1);
     expect(out[0]).toMatch(/It is alive\.$/);
-    expect(said).toEqual(["nothing was ended"]);
+    expect(said).toHaveLength(1);
+    expect(said[0]).toMatch(/^nothing was ended/);
     expect(requests().filter((one) => !one.startsWith("GET") && one !== "POST /v1/sys/tokens/find")).toEqual([]);
+  });
+
+  it("ends a root token without a further option: its text was given", async () => {
+    const root = { ...token, policies: ["root"] };
+    replies["POST /v1/sys/tokens/find"] = data({ ...LIVE, kind: "service", token: root });
+    replies["POST /v1/sys/tokens/verify-ended"] = ended(3);
+    tokensCanBeRevoked();
+    expect(await contain(`s.${"A".repeat(84)}`, "", ["3"])).toBe(0);
+    expect(out).toContain("  it is a root token, to which nothing is forbidden");
+    const sent = asked.filter(({ request }) => request === "POST /v1/sys/tokens/revoke");
+    expect(sent.map(({ body }) => body)).toMatchObject([
+      { include_root: true },
+      { include_root: true, dry_run: false },
+    ]);
+  });
+
+  it("names the token of the command, which is alive and left out", async () => {
+    replies["POST /v1/sys/tokens/find"] = data({ ...LIVE, kind: "service", token });
+    const none = { count: 0, total: 0, leases: { count: 0, more: false }, sample: [] };
+    const by = { mount: [], type: [], role: [], owner: [] };
+    replies["POST /v1/sys/tokens/revoke"] = data({ ...none, by, skipped: { root: 0, self: 1 } });
+    expect(await contain(`s.${"A".repeat(84)}`, "--yes")).toBe(1);
+    expect(said).toEqual([
+      "nothing that is alive matches but what was left out: the token of this command or one above it (better ended by another administrator's token): nothing was ended",
+    ]);
+  });
+
+  it("can be run twice: a token that has ended is contained", async () => {
+    replies["POST /v1/sys/tokens/find"] = data({ ...LIVE, state: "ended", kind: "service", token });
+    expect(await contain("one", "--yes")).toBe(0);
+    expect(out.at(-1)).toBe("It had ended before.");
+    const unrevoked = { ...LEASES, failing: 1 };
+    replies["POST /v1/sys/tokens/find"] = data({
+      ...LIVE,
+      state: "ended",
+      kind: "service",
+      unrevoked_leases: unrevoked,
+    });
+    expect(await contain("one", "--yes")).toBe(1);
+    expect(said).toEqual(["nothing was ended: it had ended before, but a secret can still be used"]);
+  });
+
+  describe("of a lease", () => {
+    const LEASE = "database/creds/app/AbC";
+    const check = (state: object) =>
+      data({ checked: 1, ended: 0, unknown: 0, alive: [], next: "", unrevoked_leases: LEASES, ...state });
+    beforeEach(() => {
+      replies["POST /v1/sys/tokens/find"] = data({ ...LIVE, kind: "lease", token });
+      replies["POST /v1/sys/leases/revoke"] = { body: null };
+    });
+
+    it("revokes it alone, and proves it", async () => {
+      replies["POST /v1/sys/tokens/verify-ended"] = [check({ alive: [LEASE] }), check({ ended: 1 })];
+      expect(await contain(LEASE, "", ["revoke"])).toBe(0);
+      expect(asked.find(({ request }) => request.endsWith("leases/revoke"))?.body).toEqual({ lease_id: LEASE });
+      expect(out.at(-1)).toBe(`revoked: asked again, the lease ${LEASE} has ended`);
+      expect(requests()).not.toContain("POST /v1/sys/tokens/revoke");
+    });
+
+    it("revokes nothing without the word, and ends with 1 while its target has not accepted it", async () => {
+      replies["POST /v1/sys/tokens/verify-ended"] = check({ alive: [LEASE] });
+      expect(await contain(LEASE, "", ["yes"])).toBe(1);
+      expect(requests()).not.toContain("POST /v1/sys/leases/revoke");
+      const failures = [{ lease_id: LEASE, error: "503 of db.test", next_attempt: null }];
+      const failing = check({ unrevoked_leases: { ...LEASES, failing: 1, failures } });
+      replies["POST /v1/sys/tokens/verify-ended"] = [check({ alive: [LEASE] }), failing];
+      expect(await contain(LEASE, "--yes")).toBe(1);
+      expect(said.slice(1)).toEqual([
+        `  ${LEASE}: 503 of db.test, irrevocable`,
+        expect.stringMatching(/^it is not proved that the lease has ended: its secret can still be used/),
+      ]);
+    });
   });
 
   it("takes one text", async () => {

@@ -1278,6 +1278,15 @@ describe("grove contain", () => {
     );
   });
 
+  it("says when only a root token matches, which is left out and alive", async () => {
+    const leftOut = { ...preview, count: 0, total: 0, sample: [], skipped: { root: 1, self: 0 } };
+    replies["POST /v1/sys/tokens/revoke"] = data(leftOut);
+    expect(await grove("contain --accessor a1 --yes")).toBe(1);
+    expect(said.join(" ").replaceAll(/\s+/g, " ")).toBe(
+      "grove: nothing that is alive matches but what was left out: 1 root token (--include-root ends it too): nothing was ended",
+    );
+  });
+
   it("says of a search that finds nothing which tokens it can't find", async () => {
     replies["GET /v1/sys/tokens"] = data({ tokens: [], next: "" });
     const note = /tokens of teams, organizations and batch tokens are in no list of tokens/;
