@@ -984,6 +984,10 @@ export interface components {
                 };
                 readonly role?: string;
                 readonly principal?: string;
+                readonly check?: {
+                    readonly name: string;
+                    readonly description: string;
+                };
                 readonly data?: Record<string, unknown>;
                 readonly count?: number;
                 readonly at_most?: boolean;
@@ -1070,6 +1074,10 @@ export interface components {
                 };
                 readonly role?: string;
                 readonly principal?: string;
+                readonly check?: {
+                    readonly name: string;
+                    readonly description: string;
+                };
                 readonly data?: Record<string, unknown>;
                 readonly count?: number;
                 readonly at_most?: boolean;

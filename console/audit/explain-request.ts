@@ -25,10 +25,9 @@ export const isLogin = ({ path = "", mount = "", role }: AuditEvent): boolean =>
   role !== undefined || (mount.startsWith("auth/") && path.startsWith(mount) && LOGIN.test(path.slice(mount.length)));
 
 /** The reason of a refused login: the check that failed, or what its auth method said. */
-const loginReason = ({ error = "", status, target_entities: entities = [] }: AuditEvent): string =>
-  // Only a login that the state of its entity refuses names that entity.
-  status === 403 && entities.length > 0
-    ? "The check entity failed: “The entity of the holder is not disabled.”"
+const loginReason = ({ error = "", check }: AuditEvent): string =>
+  check
+    ? `The check ${check.name} failed: “${check.description}”`
     : error === ""
       ? "Its method says which check failed."
       : `Its method refused it: ${error}`;

@@ -16,6 +16,12 @@ export function writeCommand(path: string, fields: Readonly<Record<string, strin
   return `${WITH_TOKEN} -X POST${body} "$VAULT_ADDR/v1/${below}"`;
 }
 
+/** The same with a body that a file has: it contains a secret. @param file its name, without special characters. */
+export function writeFileCommand(path: string, file: string): string {
+  const below = path.split("/").map(encoded).join("/");
+  return `${WITH_TOKEN} -X POST -d @${file} "$VAULT_ADDR/v1/${below}"`;
+}
+
 /** A read or a list as a curl command. */
 export function readCommand(path: string, of: "record" | "list" = "record"): string {
   const below = path.split("/").map(encoded).join("/");

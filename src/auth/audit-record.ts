@@ -102,7 +102,7 @@ export class AuditRecord {
       revocation,
       ...login
     } = this.#subject.notes;
-    const { role, roleExists, principal, secretId, alternatePath } = login;
+    const { role, roleExists, principal, check, secretId, alternatePath } = login;
     const issued = await this.#issued(reply);
     const auth = caller ?? issued?.auth;
     const line: AuditLine = {
@@ -123,6 +123,7 @@ export class AuditRecord {
       ...(revocation && { revocation }),
       ...(role !== undefined && { role: roleExists ? role : await this.#hashed(role) }),
       ...(principal !== undefined && { principal: principal.slice(0, MAX_PRINCIPAL_LENGTH) }),
+      ...(check && { check }),
     };
     const text = writeAuditLine(line);
     await keepAnswer(this.#env, {

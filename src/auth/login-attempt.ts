@@ -12,7 +12,7 @@ import type { GroveRequest } from "../wire/request.ts";
 import { type Shape, view } from "../wire/view.ts";
 import type { ParentOfLogin } from "./issue.ts";
 import { type IssuedLogin, issueLogin, planIssue } from "./issue-login.ts";
-import { noteRefusal, type RefusalStub } from "./refused-logins.ts";
+import { boundedCheck, noteRefusal, type RefusalStub } from "./refused-logins.ts";
 import { type LoginContext, mountOf, type PresentedContext, type ReadyContext } from "./route.ts";
 
 /** The result of a check of a login. `assumed`: an explanation took the claim as true, since no proof was sent. */
@@ -206,17 +206,28 @@ export async function planToken(
   return ok({ spec, identityPolicies: policies, warnings: [...warnings, ...absent] });
 }
 
-/** Answers a login, and records a refusal. A client that passed a check of `proofs` has proved who it is. */
+/**
+ * Answers a login, and records a refusal, in the audit log too. A client that passed a check of `proofs` has proved who
+ * it is. `nameOf` returns the name of a check as the mount calls it.
+ */
 export function answerLogin<Name extends string>(
   attempt: LoginAttempt<Name>,
   proofs: readonly Name[],
   stub: RefusalStub,
   answer: Result<Reply>,
+  nameOf: (check: string) => string = (check) => check,
 ): Result<Reply> {
   const { failed } = attempt.checks;
   if (!answer.ok && failed) {
-    const proven = proofs.some((name) => attempt.checks.hasPassed(name));
-    noteRefusal(attempt, attempt.mount, stub, { check: failed.name, description: failed.description, proven });
+    const check = boundedCheck(failed);
+    attempt.notes.check = { ...check, name: nameOf(check.name) };
+    noteRefusal(
+      attempt,
+      attempt.mount,
+      stub,
+      check,
+      proofs.some((name) => attempt.checks.hasPassed(name)),
+    );
   }
   return answer;
 }

@@ -3,6 +3,7 @@ import { currentTime, formatRfc3339, type Ms, sleep } from "../base/clock.ts";
 import { GenerationalCache } from "../base/generational-cache.ts";
 import type { Env } from "../env.ts";
 import type { Mount } from "../system/mount.ts";
+import type { FailedCheck } from "../wire/audit.ts";
 import type { GroveRequest } from "../wire/request.ts";
 import { view } from "../wire/view.ts";
 import { showRoute } from "./record-routes.ts";
@@ -97,18 +98,20 @@ const gathered = new GenerationalCache<string, Gathered>(MAX_MOUNTS);
  * Records a refused login of a mount. The client does not wait for it. Anyone can cause refused logins, so this isolate
  * collects them and calls the mount's object at most once per `INTERVAL_MS`. Refusals that an isolate has not reported
  * when it ends are lost.
+ * @param check has a bounded length, see `boundedCheck`.
  */
 export function noteRefusal(
   { notes, clientAddress }: Pick<GroveRequest, "notes" | "clientAddress">,
   { uuid }: Pick<Mount, "uuid">,
   stub: RefusalStub,
-  { check, description, proven }: Pick<RefusedLogin, "check" | "description" | "proven">,
+  check: FailedCheck,
+  proven: boolean,
 ): void {
   const now = currentTime();
   const refusal: RefusedLogin = {
     role: notes.roleExists ? (notes.role ?? null) : null,
-    check: check.slice(0, MAX_TEXT),
-    description: description.slice(0, MAX_DESCRIPTION),
+    check: check.name,
+    description: check.description,
     proven,
     count: 1,
     firstAt: now,
@@ -121,6 +124,11 @@ export function noteRefusal(
   const wait = timeToWait(here.reportedAt, now);
   here.dueAt = now + wait;
   waitUntil(sleep(wait).then(() => report(here, stub)));
+}
+
+/** Returns a failed check with texts of a bounded length. */
+export function boundedCheck({ name, description }: FailedCheck): FailedCheck {
+  return { name: name.slice(0, MAX_TEXT), description: description.slice(0, MAX_DESCRIPTION) };
 }
 
 /** Defines `explain/refused` of an auth method. @param nameOf returns the name of a check as the mount calls it. */

@@ -63,6 +63,16 @@ export interface AuditLine {
    * secret-id.
    */
   readonly principal?: string;
+  /** The check at which a login was refused. */
+  readonly check?: FailedCheck;
+}
+
+/** The failed check of a refused login. Contains names of checks, roles' claims and fields, and no value of a client. */
+export interface FailedCheck {
+  /** As `explain/refused` and `explain/login` of its mount call it, at most 128 characters. */
+  readonly name: string;
+  /** What the check demands, at most 256 characters. */
+  readonly description: string;
 }
 
 /** A revocation of many tokens by a filter. The values of the filter are hashed, in the fields of the request. */
@@ -90,6 +100,7 @@ export interface AuditNotes {
   /** True when the login names a role of its mount. */
   roleExists?: true;
   principal?: string;
+  check?: FailedCheck;
   /** The accessor of the secret-id of a login, for the audit store only. The line has it as `principal`. */
   secretId?: string;
   /** The second path of the resource, for the audit store only. */

@@ -161,7 +161,7 @@ function unmadeLines(terminal: Terminal, events: readonly AuditEvent[], accessor
 /**
  * What ended a token. A token that ended with its parent, by a watermark or with its entity has no event of its own.
  */
-function endText(
+export function endText(
   { at, how, by, cause, request_id: request }: NonNullable<AuditEvents["ended"]>,
   accessor = "",
 ): string {

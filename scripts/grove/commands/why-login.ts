@@ -2,7 +2,7 @@ import * as z from "zod";
 import { isLoginPath, LOGIN_PATHS } from "../../../src/base/login-paths.ts";
 import { isAllowed } from "../capabilities.ts";
 import type { GroveClient } from "../client.ts";
-import { readCommand } from "../curl.ts";
+import { readCommand, writeFileCommand } from "../curl.ts";
 
 /** The line of a login in an audit log. */
 export interface LoginLine {
@@ -15,6 +15,8 @@ export interface LoginLine {
   readonly mount?: string | null | undefined;
   readonly role?: string | null | undefined;
   readonly principal?: string | null | undefined;
+  /** The check that refused it. Lines of earlier releases have none. */
+  readonly check?: { readonly name: string; readonly description: string } | null | undefined;
 }
 
 /** What a client that polls is answered until the person has consented. */
@@ -38,12 +40,6 @@ function firstMount(path: string): string {
 const BELOW_MOUNT = new RegExp(`(?<=/)(?:${LOGIN_PATHS.join("|")})$`);
 
 const METHODS = z.record(z.string(), z.looseObject({ type: z.string() }));
-const REFUSED = z.object({
-  refused: z.array(
-    z.looseObject({ role: z.string(), check: z.string(), description: z.string(), last_time: z.string() }),
-  ),
-});
-
 /** Display names of the types of auth methods. */
 const NAMES: Readonly<Record<string, string>> = {
   approle: "AppRole",
@@ -62,7 +58,7 @@ const HASHED = /^hmac-sha256:/;
  * that.
  */
 export async function loginTexts(client: GroveClient, line: LoginLine): Promise<string[]> {
-  const { time, client_address: address, mount, role, principal } = line;
+  const { time, client_address: address, mount, role, principal, check } = line;
   const where = mount ?? line.path.replace(BELOW_MOUNT, "");
   const mayRead = mount && (await isAllowed(client, "sys/auth", ["read"]));
   const methods = mayRead ? await client.get("sys/auth", METHODS) : null;
@@ -72,13 +68,24 @@ export async function loginTexts(client: GroveClient, line: LoginLine): Promise<
   const who = `a login${how} at ${where}${forRole}${principal ? `, as ${principal}` : ""}${address ? `, from ${address}` : ""}`;
   const texts = [`${time}: ${who}, ${outcomeOf(line)}`];
   if (!wasRefused(line)) return texts;
-  const check = mount ? await failedCheck(client, mount, line) : null;
-  const read = readCommand(`${where}explain/refused`);
   return [
     ...texts,
-    ...(check === null ? [] : [`The check that failed: ${check}`]),
-    `what was refused there lately, and why: ${read}`,
+    ...(check ? [`The check that failed: ${check.name} (${check.description})`] : []),
+    ...(mount ? [`what was refused there lately, and why: ${readCommand(`${mount}explain/refused`)}`] : []),
+    ...(mount && line.path === `${mount}login` ? [`to try it again, its body in login.json: ${tryAgain(mount)}`] : []),
   ];
+}
+
+const tryAgain = (mount: string): string => writeFileCommand(`${mount}explain/login`, "login.json");
+
+/** Says why no policy can be asked about a login. */
+export function noPolicyText(line: LoginLine): string {
+  const { status, check, mount } = line;
+  if (!wasRefused(line)) return "It is a login: policies decide about what its token does, not about the login.";
+  if (!mount) return "It is a login at a path where no auth method is mounted.";
+  if (status === 429) return "It is a login: a quota refused it.";
+  if (check?.name === "entity") return "It is a login: no policy refused it, but the state of its entity.";
+  return `It is a login: no policy refused it, but ${check ? "a check of its method" : "what its error says"}.`;
 }
 
 function outcomeOf(line: LoginLine): string {
@@ -86,16 +93,4 @@ function outcomeOf(line: LoginLine): string {
   if (wasRefused(line)) return `was refused with status ${status}${error ? `: ${error}` : ""}`;
   if (status >= 400) return `waits for the person: ${error}`;
   return path.endsWith("/auth_url") ? "began" : "succeeded";
-}
-
-/** The check at which this login failed; null when the last refused login of the role is another one. */
-async function failedCheck(client: GroveClient, mount: string, { time, role }: LoginLine): Promise<string | null> {
-  const path = `${mount}explain/refused`;
-  if (!(await isAllowed(client, path, ["read"]))) return null;
-  const answer = await client.get(path, REFUSED);
-  if (!answer.ok) return null;
-  const found = answer.value.refused.find(
-    (one) => one.last_time === time && (!role || HASHED.test(role) || one.role === role),
-  );
-  return found ? `${found.check} (${found.description})` : null;
 }

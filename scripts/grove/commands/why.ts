@@ -10,10 +10,11 @@ import { type Called, failed, type GroveClient } from "../client.ts";
 import { isMalformed, nothingIs } from "../id-formats.ts";
 import { sayProse } from "../prose.ts";
 import { harmless, type Session } from "../terminal.ts";
+import { endText } from "./audit.ts";
 import { readEvents } from "./audit-pages.ts";
 import { showExplanation } from "./explain.ts";
 import { askerText } from "./token-lines.ts";
-import { isLogin, loginTexts, wasRefused } from "./why-login.ts";
+import { isLogin, loginTexts, noPolicyText, wasRefused } from "./why-login.ts";
 
 /** A response in an audit log, or an event of the audit store. Unknown fields are dropped. */
 const LINE = z.object({
@@ -28,6 +29,9 @@ const LINE = z.object({
   mount: z.string().nullish(),
   role: z.string().nullish(),
   principal: z.string().nullish(),
+  check: z.object({ name: z.string(), description: z.string() }).nullish(),
+  target_entities: z.array(z.string()).nullish(),
+  token_hash: z.string().nullish(),
   auth: z.object({ accessor: z.string(), display_name: z.string(), token_type: z.string() }).nullish(),
 });
 type Line = z.infer<typeof LINE>;
@@ -56,12 +60,13 @@ async function explain(
   if (!found.ok) return found;
   const line = found.value;
   if (!json) for (const text of await factsOf(client, line)) sayProse(terminal, harmless(text));
-  const reason = unaskable(line);
+  const ended = await endedToken(client, line);
+  const reason = ended?.text ?? unaskable(line);
   if (reason !== null) {
     if (json) terminal.out(JSON.stringify({ request: line, explanation: null, message: reason }));
     else {
-      sayProse(terminal, reason);
-      for (const text of nextCommand(line)) terminal.say(harmless(text));
+      sayProse(terminal, harmless(reason));
+      for (const text of nextCommand(line, ended?.accessor)) terminal.say(harmless(text));
     }
     return ok(line.status < 400 ? 0 : 1);
   }
@@ -193,24 +198,52 @@ async function factsOf(client: GroveClient, line: Line): Promise<string[]> {
   ];
 }
 
-/** The command that shows the other requests of the token, or of the address. */
-function nextCommand({ auth, client_address: address }: Line): string[] {
-  if (auth?.accessor) return [`who made it, and what else was done: ${asCalled(`audit ${auth.accessor}`)}`];
+/** The command that shows the other requests of the token, of the entity, or of the address. */
+function nextCommand(
+  { auth, check, target_entities: entities, client_address: address }: Line,
+  of = auth?.accessor,
+): string[] {
+  const [entity] = entities ?? [];
+  if (check && entity) return [`who disabled its entity: ${asCalled(`audit --entity ${entity}`)}`];
+  if (of) return [`who made it, and what else was done: ${asCalled(`audit ${of}`)}`];
   return address ? [`what else came from there: ${asCalled(`audit --address ${address}`)}`] : [];
 }
 
+/** Most events of an address that are searched for the token of a request. */
+const LOOKED_THROUGH = 500;
+
+/**
+ * The ended token of a request without a valid one, and when and how it ended. An earlier event from the same address
+ * names it by the keyed hash of its text. Null when none does, or when it has not ended.
+ */
+async function endedToken(
+  client: GroveClient,
+  { type, auth, status, time, client_address: address, token_hash: hash }: Line,
+): Promise<{ readonly accessor: string; readonly text: string } | null> {
+  if (type !== "response" || auth || !hash || !address || status !== 403) return null;
+  const before = await readEvents(client, QUIET, { address, until: time }, LOOKED_THROUGH);
+  const events = before.ok ? before.value.events : [];
+  const token = events.find((event) => event.token_hash === hash && event.auth?.accessor)?.auth;
+  if (!token) return null;
+  const own = await readEvents(client, QUIET, { accessor: token.accessor }, 1);
+  const ended = own.ok ? own.value.ended : undefined;
+  return ended
+    ? { accessor: token.accessor, text: `Its token, ${token.display_name}, ${endText(ended, token.accessor)}.` }
+    : null;
+}
+
+const QUIET = { progress: () => {} };
+
 /** Why the server can't be asked about this request; null when it can. */
 function unaskable(line: Line): string | null {
-  const { type, path, auth, status } = line;
+  const { type, path, auth, status, token_hash: hash } = line;
   if (type === "gateway") return "The gateway answered it itself: Grove was not asked.";
+  if (isLogin(line)) return noPolicyText(line);
   if (/<(?:token|malformed|unknown)>/.test(path))
     return "The log does not have the whole path, so no policy can be asked about it.";
-  if (isLogin(line))
-    return wasRefused(line)
-      ? "It is a login: no policy refused it, but a check of its method; explain/login of its mount tries one again."
-      : "It is a login: policies decide about what its token does, not about the login.";
+  if (!auth && !hash) return "It had no token, or it was refused before its token was read.";
   if (!auth)
-    return `Its token was not valid, had ended, has a disabled entity, or was none: ${asCalled("find")} says of its text which. One that is alive is bound to other networks.`;
+    return `Its token was not valid: it had ended, or is mistyped. ${asCalled("find")} says of its text which.`;
   if (auth.token_type === "batch")
     return "It is of a batch token, which has no accessor: sys/explain/access takes its text.";
   if (auth.token_type !== "service") return `It is of a ${auth.token_type} token: sys/explain/access takes its text.`;

@@ -165,7 +165,10 @@ describe("why a request was refused", () => {
     [{ path: "auth/jobs/login", mount: "auth/jobs/", status: 400 }, /login. Its method says which check failed/],
     [{ path: "auth/jobs/login", mount: "auth/jobs/", error: "no such id" }, /Its method refused it: no such id$/],
     [{ role: "web" }, /login/],
-    [{ role: "web", error: "permission denied", target_entities: ["e1"] }, /check entity failed: .*not disabled/],
+    [
+      { role: "web", error: "permission denied", check: { name: "entity", description: "It is not disabled." } },
+      /check entity failed: “It is not disabled.”$/,
+    ],
     [{ path: "auth/token/renew/<token>" }, /whole path, so no policy/],
     [{ path: "<unknown>" }, /No endpoint has the path.*Ask the client/],
     [{ auth: tokenOf("", "batch") }, /batch token/],

@@ -14,6 +14,7 @@ interface Event {
   readonly principal?: string;
   readonly target_accessor?: string;
   readonly target_entities?: readonly string[];
+  readonly check?: { readonly name: string; readonly description: string };
   readonly auth?: { readonly accessor: string; readonly entity_id: string };
   readonly response?: { readonly auth?: { readonly accessor: string } };
 }
@@ -145,6 +146,7 @@ describe("a person who has left", () => {
     expect(disabled?.target_entities).toEqual([id]);
     expect(read).toMatchObject({ auth: { accessor, entity_id: id }, client_address: "192.0.2.9" });
     expect(refusedLogin?.target_entities).toEqual([id]);
+    expect(refusedLogin?.check).toEqual({ name: "entity", description: "The entity of the holder is not disabled." });
     const refusals = await ask({ accessor, kind: "refusal" });
     expect(refusals.events.map(({ path }) => path)).toEqual(["auth/token/create", "auth/token/lookup-self"]);
   });

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import { JwtAuth, jwtAuthAt } from "../../../src/methods/jwt/jwt-auth.ts";
+import type { AuditLine } from "../../../src/wire/audit.ts";
 import { failing } from "../../support/calls.ts";
 import { DocumentSigner, documentOf } from "../../support/cloud-login.ts";
 import { HOME, mountCloud, OTHER } from "../../support/cloud-mount.ts";
@@ -95,15 +96,48 @@ describe("the refused logins of a mount", () => {
     await mount.login({ role: "web", pkcs7 });
     await mount.login({ role: "web" });
     await mount.login({ role: "any", pkcs7, nonce: "one" });
+    const log = vi.spyOn(console, "log").mockImplementation(() => {});
     await mount.login({ role: "any", pkcs7, nonce: "two" });
+    expect(log.mock.calls.join()).toContain('"check":{"name":"access_list",');
+    await mount.login({ role: "web", pkcs7 });
+    expect(log.mock.calls.join()).toContain('"check":{"name":"bound_ami_id",');
+    log.mockRestore();
     expect(byCheck(await refusedAt("aws"))).toEqual([
       [null, "request", 1],
       ["ann", "auth_type", 1],
       ["ann", "principal", 1],
       ["any", "access_list", 1],
-      ["web", "bound_ami_id", 1],
+      ["web", "bound_ami_id", 2],
     ]);
     vi.unstubAllGlobals();
+  });
+
+  it("have the failed check in their audit lines, each of them", async () => {
+    const { login } = await mountJwt("audited");
+    const log = vi.spyOn(console, "log").mockImplementation(() => {});
+    const checks = () =>
+      log.mock.calls.flatMap(([text]) => {
+        const { type, path, check = null } = JSON.parse(String(text)) as AuditLine;
+        return type === "response" && path === "auth/audited/login" ? [check] : [];
+      });
+    await login({ env: "test" });
+    await login({ env: "test" });
+    await login({ exp: 1 });
+    await login({}, "no-such-role");
+    await login({});
+    expect(checks().map((check) => check?.name)).toEqual([
+      ...["bound_claims.env", "bound_claims.env", "times", "role", undefined],
+    ]);
+    const long = "x".repeat(300);
+    await post("auth/audited/role/long", {
+      user_claim: "sub",
+      bound_audiences: "grove",
+      bound_claims: { [long]: "a" },
+    });
+    await login({}, "long");
+    const last = checks().at(-1);
+    expect([last?.name.length, last?.description.length]).toEqual([128, 256]);
+    vi.restoreAllMocks();
   });
 
   it("are there after the object and the isolate have ended", async () => {

@@ -60,6 +60,7 @@ const EVENT = view<ShownEvent>({
   ],
   "role?": ["string", ({ line }) => line.role],
   "principal?": ["string", ({ line }) => line.principal],
+  "check?": [{ name: "string", description: "string" }, ({ line }) => line.check],
   "data?": ["object", ({ line }) => line.data],
   "count?": ["integer", ({ line }) => line.count],
   "at_most?": ["boolean", ({ line }) => line.at_most],

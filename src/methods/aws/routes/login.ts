@@ -127,7 +127,9 @@ export const CLOUD_LOGIN_ROUTES: readonly Route[] = [
     handle: async (context) => {
       const attempt = loginAttempt(context, CHECKS);
       const issued = await logIn(attempt, context.fields);
-      return answerLogin(attempt, ["document", "caller"], cloudAuthAt(context.env, attempt.mount), issued);
+      const stub = cloudAuthAt(context.env, attempt.mount);
+      const nameOf = (check: string) => translateFieldName(attempt.mount.type, check);
+      return answerLogin(attempt, ["document", "caller"], stub, issued, nameOf);
     },
   }),
   EXPLAIN_LOGIN,

@@ -1383,7 +1383,13 @@ describe("grove why", () => {
   });
 
   it.each([
-    ["without a good token", { auth: null }, "Its token was not valid"],
+    ["without a token", { auth: null }, "It had no token"],
+    [
+      "without a good token",
+      { auth: null, token_hash: "hmac-sha256:1", client_address: null },
+      "Its token was not valid",
+    ],
+    ["at no mount", { auth: null, path: "auth/<unknown>/login" }, "no auth method is mounted"],
     ["by a login", { auth: null, role: "ci" }, "It is a login"],
     ["by a batch token", { auth: { accessor: "", display_name: "", token_type: "batch" } }, "no accessor"],
     ["whose path is not in the log", { path: "sys/<unknown>" }, "whole path"],
@@ -1396,33 +1402,47 @@ describe("grove why", () => {
 
   describe("of a login", () => {
     const login = { path: "auth/approle/login", mount: "auth/approle/", auth: null, role: "web", status: 400 };
-    const refused = {
-      role: "web",
-      check: "secret_id",
-      description: "It has a use left.",
-      last_time: "2026-11-22T05:06:07Z",
-    };
+    const check = { name: "secret_id", description: "It has a use left." };
     beforeEach(() => {
       replies["GET /v1/sys/auth"] = data({ "approle/": { type: "approle" } });
-      replies["GET /v1/auth/approle/explain/refused"] = data({ refused: [refused] });
     });
     const asksNothingOfPolicies = () =>
       expect(asked.map(({ request }) => request)).not.toContain("POST /v1/sys/explain/access");
 
     it("says by which method it was, where, for which role, and which check failed", async () => {
-      expect(await grove("why r1 --log -", log(line({ ...login, error: "invalid role or secret ID" })))).toBe(1);
-      expect(out.slice(0, 3)).toEqual([
+      expect(await grove("why r1 --log -", log(line({ ...login, check, error: "invalid role or secret ID" })))).toBe(1);
+      expect(out.slice(0, 5)).toEqual([
         "2026-11-22T05:06:07Z: a login by AppRole at auth/approle/, for the role web, from 192.0.2.1, was refused with status 400: invalid role or secret ID",
         "The check that failed: secret_id (It has a use left.)",
         `what was refused there lately, and why: printf 'X-Vault-Token: %s' "$VAULT_TOKEN" | curl -sS --fail-with-body -H @- "$VAULT_ADDR/v1/auth/approle/explain/refused"`,
+        `to try it again, its body in login.json: printf 'X-Vault-Token: %s' "$VAULT_TOKEN" | curl -sS --fail-with-body -H @- -X POST -d @login.json "$VAULT_ADDR/v1/auth/approle/explain/login"`,
+        "It is a login: no policy refused it, but a check of its method.",
       ]);
       asksNothingOfPolicies();
     });
 
-    it("takes no other login's check for its own, and shows no hash of a role", async () => {
-      replies["GET /v1/auth/approle/explain/refused"] = data({
-        refused: [{ ...refused, last_time: "2026-11-22T05:06:08Z" }],
-      });
+    it("that a quota refused says so", async () => {
+      expect(await grove("why r1 --log -", log(line({ ...login, status: 429 })))).toBe(1);
+      expect(out).toContain("It is a login: a quota refused it.");
+    });
+
+    it("that the state of its entity refused leads to who changed the entity", async () => {
+      const disabled = { name: "entity", description: "The entity of the holder is not disabled." };
+      const event = { ...login, status: 403, check: disabled, target_entities: ["e1"] };
+      expect(await grove("why r1 --log -", log(line(event)))).toBe(1);
+      expect(out).toContain("The check that failed: entity (The entity of the holder is not disabled.)");
+      expect(out).toContain("It is a login: no policy refused it, but the state of its entity.");
+      expect(out.at(-1)).toBe("who disabled its entity: npm run -s grove -- audit --entity e1");
+    });
+
+    it("at a path without a mount has no command for one", async () => {
+      expect(
+        await grove("why r1 --log -", log(line({ ...login, role: null, mount: null, path: "auth/<unknown>/login" }))),
+      ).toBe(1);
+      expect(out.join("\n")).not.toContain("curl");
+    });
+
+    it("without a failed check says nothing of one, and shows no hash of a role", async () => {
       expect(await grove("why r1 --log -", log(line({ ...login, role: "hmac-sha256:00" })))).toBe(1);
       expect(out[0]).toContain("at auth/approle/, for a role that it does not have, from 192.0.2.1");
       expect(out.join("\n")).not.toMatch(/The check that failed|hmac/);
@@ -1480,6 +1500,20 @@ describe("grove why", () => {
       expect(await grove("why r1 --log -", log(line({ ...login, role: null })))).toBe(1);
       expect(out[0]).toMatch(/: a login at auth\/approle\/, from 192.0.2.1, was refused with status 400/);
     });
+  });
+
+  it("says of a request with an ended token when and how the token ended", async () => {
+    const refused = { auth: null, token_hash: "hmac-sha256:1" };
+    const ended = { at: "2026-11-22T05:00:00Z", how: "revoked", by: null, cause: "a", request_id: "r0" };
+    const before = { kind: "change", ...JSON.parse(line({ token_hash: "hmac-sha256:1" })) };
+    replies["GET /v1/sys/audit/events"] = data({ events: [before], next: "", ended });
+    expect(await grove("why r1 --log -", log(line(refused)))).toBe(1);
+    expect(out).toContain("Its token, ci, ended 2026-11-22 05:00:00Z: revoked, request r0.");
+    expect(out.at(-1)).toBe("who made it, and what else was done: npm run -s grove -- audit a");
+    out = [];
+    replies["GET /v1/sys/audit/events"] = data({ events: [before], next: "" });
+    expect(await grove("why r1 --log -", log(line(refused)))).toBe(1);
+    expect(out.join("\n")).toContain("Its token was not valid: it had ended, or is mistyped.");
   });
 
   it("at a terminal takes the event of the audit store", async () => {
