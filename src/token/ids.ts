@@ -193,6 +193,32 @@ export function claimedAddress(text: string): TokenAddress | null {
   return bytes && readAddress(bytes);
 }
 
+/** The undamaged end of a token or an accessor whose beginning, which has most of the tree id, may be damaged. */
+interface IdEnd {
+  readonly row: number;
+  /** The random part and the tag. */
+  readonly tail: Uint8Array<ArrayBuffer>;
+}
+
+/** Characters at the end of an id that have the row, the random part and the tag, and the last 2 bytes of the tree id. */
+const END_CHARACTERS = 44;
+const TREE_BYTES_AT_END = (END_CHARACTERS * 3) / 4 - (ID_BYTES - TREE_BYTES);
+
+/** Reads the end of a token or an accessor. Nothing of it is checked; null for a text of another form. */
+export function claimedEnd(text: string): IdEnd | null {
+  const bytes = text.length < END_CHARACTERS ? null : fromBase64Url(text.slice(-END_CHARACTERS));
+  if (!bytes) return null;
+  const { row } = readAddress(concat(new Uint8Array(TREE_BYTES - TREE_BYTES_AT_END), bytes));
+  const isPossible = Number.isSafeInteger(row);
+  return isPossible ? { row, tail: bytes.slice(TREE_BYTES_AT_END + ROW_BYTES) } : null;
+}
+
+/** True when the end is that of a token, or of an accessor, of this tree: its tag proves it. */
+export async function isEndInTree(keys: Keys, treeId: string, { row, tail }: IdEnd): Promise<boolean> {
+  const id = routedIdText(treeId, row, tail);
+  return (await readServiceToken(keys, SERVICE_PREFIX + id)) !== null || (await readAccessor(keys, id)) !== null;
+}
+
 const MAX_CUSTOM_ID = 256;
 const PRINTABLE = /^[\x21-\x7e]+$/;
 

@@ -348,7 +348,7 @@ describe("sys/tokens/find says of a text", () => {
     const path = `teams/${team}/authentication-token`;
     const made = await api("POST", path, { token: root, body: resource("authentication-tokens", {}) });
     const ofTeam = String(made.body.data.attributes.token);
-    for (const text of [token.slice(0, 40), token.slice(30), ofTeam.slice(0, -9), ofTeam.slice(14)])
+    for (const text of [token.slice(0, 40), token.slice(43), ofTeam.slice(0, -9), ofTeam.slice(14)])
       expect([text, await find(text)]).toMatchObject([text, { state: "unjudged", kind: "part" }]);
     for (const text of [
       "a".repeat(64),
@@ -369,7 +369,13 @@ describe("sys/tokens/find says of a text", () => {
     const ofTree = await find(mistyped(token, 50));
     expect(ofTree).toMatchObject({ state: "mistyped" });
     expect(ofTree).not.toHaveProperty("token");
-    expect(await find(mistyped(token, 10))).toMatchObject({ state: "elsewhere" });
+    const damaged = [token.slice(30), mistyped(token, 10), mistyped(token.slice(2), 3), mistyped(accessor, 20)];
+    for (const text of [...damaged, `${token.slice(0, 9)}!${token.slice(10)}`, token.slice(0, 9) + token.slice(10)]) {
+      const found = await find(text);
+      expect(found, text).toMatchObject(near);
+      expect(found.message).toContain("its beginning is damaged or missing");
+    }
+    expect(await find(mistyped(mistyped(token, 10), 70))).toMatchObject({ state: "elsewhere" });
     await post("auth/token/revoke-accessor", { accessor });
     await sweep((await locate(token)).stub);
     expect(await find(mistyped(token, 70))).toMatchObject({ ...near, ended: { how: "revoked" } });

@@ -42,12 +42,12 @@ export const FIND_ROUTE: Route = tokenRoute("update", "sys/tokens/find", {
   prepare: async ({ fields: { token, accessor } }: PresentedContext<Asked>): Promise<Result<null>> =>
     (withoutWhiteSpace(token) === "") === (accessor === "") ? refuse("send either token or accessor") : ok(null),
   handle: async (context): Answered => {
-    const { env, installation, fields } = context;
+    const { installation, fields } = context;
     const { accessor, token } = fields;
     const found =
       accessor === ""
         ? await findText(context, token, 0)
-        : ((await findAccessor(context, accessor)) ?? (await judgeUnknown(env, accessor)));
+        : ((await findAccessor(context, accessor)) ?? (await judgeUnknown(context, accessor)));
     return dataReply(FOUND_VIEW.show({ found, show: tokenRenderer(installation) }));
   },
 });
@@ -71,7 +71,7 @@ async function findText(context: PresentedContext<Asked>, sent: string, depth: n
   const decoded = depth === MAX_DECODED ? null : decodedText(text);
   const inner = decoded === null ? null : await findText(context, decoded, depth + 1);
   if (inner && !isNothing(inner)) return { ...inner, message: `In base64: ${inner.message}` };
-  return known ?? judgeUnknown(env, text);
+  return known ?? judgeUnknown(context, text);
 }
 
 const isNothing = ({ state, kind }: Found): boolean => state === "unknown" && kind === "";

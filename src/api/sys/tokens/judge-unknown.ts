@@ -2,18 +2,22 @@ import type { CredentialFormat } from "../../../auth/credential.ts";
 import { JWT_FORM } from "../../../auth/leaked-text.ts";
 import { currentTime } from "../../../base/clock.ts";
 import type { Env } from "../../../env.ts";
-import { findEndedAt, findListedBeginning } from "../../../listing/inventory/queries.ts";
+import { findEndedAt, findListedBeginning, pageOfInventory } from "../../../listing/inventory/queries.ts";
 import { publishRecent } from "../../../listing/updates/publish.ts";
 import {
   addressBeginning,
   BATCH_PREFIX,
   claimedAddress,
+  claimedEnd,
+  decodeStoredId,
+  isEndInTree,
+  rowGeneratedAt,
   SERVICE_PREFIX,
   SERVICE_TOKEN_LENGTH,
   type TokenAddress,
   treeBeginning,
 } from "../../../token/ids.ts";
-import { listedAt } from "./find-stored.ts";
+import { type FindContext, listedAt } from "./find-stored.ts";
 import type { Found } from "./found-text.ts";
 
 /** Tokens of Vault and OpenBao, which have the interface that Grove implements. */
@@ -25,7 +29,7 @@ const NO_SECRET_ID =
   "A secret-id has this form, and is not kept after its end or destruction: the audit log has who made it, its logins, and who destroyed it. A role-id has it too, and is no secret by itself.";
 
 /** Says what a text is that is no token of this installation, by its form. */
-export async function judgeUnknown(env: Env, text: string): Promise<Found> {
+export async function judgeUnknown({ env, installation }: FindContext, text: string): Promise<Found> {
   if (OF_OTHERS.test(text)) {
     return { state: "elsewhere", kind: "", message: "A token of Vault or OpenBao. This installation has not made it." };
   }
@@ -35,12 +39,14 @@ export async function judgeUnknown(env: Env, text: string): Promise<Found> {
     const near = await nearest(env, address, isService, text);
     if (near) return near;
   }
+  const sameEnd = await withSameEnd({ env, installation }, text);
+  if (sameEnd) return sameEnd;
   const formats = env.kinds.credentials.map(({ format }) => format);
   const part = partOf(formats, text);
   if (part) return part;
   if (isService) {
     const message =
-      "It has the form of a service token. This installation has not made it, or its beginning is damaged.";
+      "It has the form of a service token. This installation has not made it, or it is damaged in several places: then the whole may be alive, so look for that.";
     return { state: "elsewhere", kind: "", message };
   }
   if (text.startsWith(BATCH_PREFIX)) {
@@ -77,6 +83,31 @@ function partOf(formats: readonly CredentialFormat[], text: string): Found | nul
   const message =
     "A part of a token, or a damaged one, of an unknown owner. Look for the rest, such as in the lines around it, and ask about the whole.";
   return { state: "unjudged", kind: "part", message };
+}
+
+/** Longest text, in characters, of which the end is looked at: a token with some characters too many. */
+const MAX_DAMAGED = SERVICE_TOKEN_LENGTH + 16;
+/** Tokens of one ms that are compared. */
+const SAME_MS = 100;
+
+/** Returns the live token whose end, from the row on, the text has; its beginning is wrong. null: there is none. */
+async function withSameEnd({ env, installation }: FindContext, text: string): Promise<Found | null> {
+  const end = text.length > MAX_DAMAGED ? null : claimedEnd(text);
+  const now = currentTime();
+  const madeAt = end ? rowGeneratedAt(end.row) : now;
+  if (!end || madeAt > now) return null;
+  await publishRecent(env, now);
+  const filter = { createdAfter: madeAt - 1, createdBefore: madeAt + 1 };
+  const order = { by: "created", descending: false } as const;
+  const { tokens } = await pageOfInventory(env, { filter, order, after: null, limit: SAME_MS, now });
+  for (const { accessor } of tokens) {
+    const address = decodeStoredId(accessor);
+    if (address?.row !== end.row || !(await isEndInTree(installation.keys, address.treeId, end))) continue;
+    const message =
+      "A token, or its accessor, that is mistyped: its beginning is damaged or missing. The rest is that of the token shown here.";
+    return { state: "mistyped", kind: "", message, token: await listedAt(env, address) };
+  }
+  return null;
 }
 
 /** Returns the token, or the tree, that a text with a wrong checksum begins like; null when its beginning is unknown. */
