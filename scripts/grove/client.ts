@@ -149,9 +149,10 @@ export class GroveClient {
       }
       if (!answered.ok) return answered;
       const { status, retryAfter, fault, ...answer } = answered.value;
+      // All answers of the service are JSON. A proxy in front of it answers a fault with a page.
+      if (typeof answer.body === "string" && status < 500)
+        return failed(`no answer from ${this.#address}: ${otherServer(answer.body, this.#address, status)}`);
       if (status < 400) return ok({ status, ...answer });
-      if (typeof answer.body === "string" && wantsTls(answer.body))
-        return failed(`no answer from ${this.#address}: ${tlsThere(this.#address)}`);
       return err({ status, message: messageOf(answer.body, status), ...(fault !== null && { fault }) });
     }
   }
@@ -195,6 +196,12 @@ export class GroveClient {
   }
 }
 
+function otherServer(body: string, address: string, status: number): string {
+  if (wantsTls(body)) return tlsThere(address);
+  const what = /^\s*<(?:!doctype|html|head|body|h1)/i.test(body) ? "a web page" : "a text that is not of Grove";
+  return `${what} came, with status ${status}`;
+}
+
 function toStderr(line: string): void {
   process.stderr.write(`${line}\n`);
 }
@@ -230,7 +237,9 @@ function readData<T>(answered: Result<Answer, CallFailure>, shape: z.ZodType<T>)
   const read = shape.safeParse(data);
   if (read.success) return ok(read.data);
   const where = read.error.issues[0]?.path.join(".") ?? "";
-  return err({ status, message: `the server answered something else than expected (${where || "data"})` });
+  return where === "" || data === null
+    ? err({ status, message: "no answer of Grove came, but something else (no data)" })
+    : err({ status, message: `the server answered something else than expected (${where})` });
 }
 
 function parse(text: string): unknown {

@@ -15,7 +15,6 @@ const REASONS: Readonly<Record<string, string>> = {
   ENOTFOUND: "there is no host of this name",
   EAI_AGAIN: "the name of the host can't be looked up",
   ERR_INVALID_URL: "that is no address",
-  ERR_TLS_CERT_ALTNAME_INVALID: "its certificate is of another name",
   CERT_HAS_EXPIRED: "its certificate has expired",
   CERT_NOT_YET_VALID: "its certificate is not valid yet",
   ECONNRESET: CLOSED,
@@ -63,9 +62,24 @@ export function failureText(error: unknown): string {
   if (error instanceof Error && error.name === "TimeoutError") return LATE;
   const cause = causeOf(error);
   const code = codeOf(cause);
+  if (code === OTHER_NAME) return otherNameText(cause);
   if (code !== undefined) return REASONS[code] ?? code;
   const known = cause instanceof Error ? MESSAGES.get(cause.message) : undefined;
   return known ?? "the request could not be sent";
+}
+
+const OTHER_NAME = "ERR_TLS_CERT_ALTNAME_INVALID";
+/** Most names of a certificate that are shown. */
+const SHOWN_NAMES = 5;
+
+/** Names the names of a certificate. The error of Node.js has the certificate. */
+function otherNameText(error: unknown): string {
+  const cert = error instanceof Error && "cert" in error ? error.cert : null;
+  const listed = typeof cert === "object" && cert !== null && "subjectaltname" in cert ? cert.subjectaltname : "";
+  const names = typeof listed === "string" ? [...listed.matchAll(/(?:DNS|IP Address):([^,\s]+)/g)] : [];
+  const shown = names.slice(0, SHOWN_NAMES).map(([, name]) => name);
+  const all = [...shown, ...(names.length > shown.length ? [`${names.length - shown.length} more`] : [])];
+  return `its certificate is of another name${all.length === 0 ? "" : `: ${all.join(", ")}`}`;
 }
 
 function causeOf(error: unknown): unknown {
@@ -74,7 +88,7 @@ function causeOf(error: unknown): unknown {
 
 /** Faults of the address, or of what is there. */
 const LASTING: ReadonlySet<string> = new Set([
-  ...["ECONNREFUSED", "ENOTFOUND", "ERR_INVALID_URL", "ERR_TLS_CERT_ALTNAME_INVALID", "CERT_HAS_EXPIRED"],
+  ...["ECONNREFUSED", "ENOTFOUND", "ERR_INVALID_URL", OTHER_NAME, "CERT_HAS_EXPIRED"],
   ...UNTRUSTED,
 ]);
 

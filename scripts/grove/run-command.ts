@@ -162,8 +162,8 @@ function adviceOn(
   token: string,
   isValid: boolean | null,
 ): string {
-  if (status === null)
-    return message.startsWith("no answer") && !message.includes(": try ") ? " (is VAULT_ADDR right?)" : "";
+  if (message.startsWith("no answer") && !message.includes(": try ")) return " (is VAULT_ADDR right?)";
+  if (status === null) return "";
   // A revocation is a write, too. A server that is stopped accepts no token.
   if (fault === "disk_full")
     return ` (nothing can be contained meanwhile: make space, or stop the server; ${helpAsCalled("docs/runbook.md, The disk is full")})`;

@@ -7,5 +7,8 @@ export function addressProblem(name: string, address: string): string | null {
   const url = /^https?:\/\/[^\s/]/.test(address) && URL.canParse(address) ? new URL(address) : null;
   if (url === null) return `${name} is no address such as https://grove.example`;
   if (url.username + url.password !== "") return `${name} has a name or password in it, which Grove does not take`;
-  return /\/v1\/*$/.test(url.pathname) ? `${name} is the address without /v1` : null;
+  const [more = null] = /\/v1(?=\/*$)|\/ui(?=\/|$)/.exec(url.pathname) ?? [];
+  if (more !== null) return `${name} is the address without ${more}`;
+  // A path after these would be a part of them.
+  return url.search + url.hash === "" ? null : `${name} is the address without ? and #`;
 }

@@ -3,6 +3,7 @@ import { createServer } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import { type AddressInfo, createServer as createTcpServer, type Server } from "node:net";
 import { join } from "node:path";
+import { checkServerIdentity, type PeerCertificate } from "node:tls";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parseGroveArguments } from "../../../../scripts/grove/arguments.ts";
 import { GroveClient } from "../../../../scripts/grove/client.ts";
@@ -24,7 +25,10 @@ const proxy = createServer((_, response) => {
 });
 const moved = createServer((_, response) => void response.writeHead(302, { Location: "http://other.example" }).end());
 const silent = createTcpServer((socket) => void socket.destroy());
-const servers: readonly Server[] = [plain, secure, proxy, moved, silent];
+const site = createServer((request, response) => {
+  response.writeHead(request.method === "GET" ? 200 : 405).end("<!DOCTYPE html><title>Welcome</title>");
+});
+const servers: readonly Server[] = [plain, secure, proxy, moved, silent, site];
 
 const hostOf = (server: { address(): unknown }) => `127.0.0.1:${(server.address() as AddressInfo).port}`;
 const whyNot = async (address: string) => {
@@ -39,6 +43,9 @@ const unasked = (say: (line: string) => void): Terminal => ({
   ...{ colours: false, interactive: false, columns: null, out: () => {}, progress: () => {} },
   ...{ ask: nobody, secret: nobody, piped: false, lines: async function* () {}, say },
 });
+
+const certificateOf = (subjectaltname: string) =>
+  ({ subject: { CN: "other" }, subjectaltname }) as unknown as PeerCertificate;
 
 /** Every command that asks a server. */
 const COMMANDS = COMMAND_NAMES.filter((name) => !["completion", "help", "version"].includes(name)).map(
@@ -128,6 +135,34 @@ describe("no answer", () => {
       unasked((line) => void said.push(line)),
     );
     expect(said).toEqual([]);
+  });
+
+  it("of a web server that answers with pages says so, and asks for the address", async () => {
+    const host = hostOf(site);
+    expect(await whyNot(`http://${host}`)).toBe(`no answer from http://${host}: a web page came, with status 200`);
+    const said: string[] = [];
+    const terminal = unasked((line) => void said.push(line));
+    for (const words of ["tree", "explain sys/auth"]) {
+      const command = parseGroveArguments(words.split(" "));
+      if (!command.ok) throw new Error(String(command.error));
+      expect(await runGrove(command.value, { VAULT_ADDR: `http://${host}`, VAULT_TOKEN: "s.own" }, terminal)).toBe(1);
+    }
+    expect(said).toEqual([
+      `grove: no answer from http://${host}: a web page came, with status 200 (is VAULT_ADDR right?)`,
+      `grove: no answer from http://${host}: a web page came, with status 405 (is VAULT_ADDR right?)`,
+    ]);
+  });
+
+  it("of a server whose certificate is of another name says of which", () => {
+    const names = (subjectaltname: string) =>
+      failureText(
+        new TypeError("fetch failed", { cause: checkServerIdentity("grove", certificateOf(subjectaltname)) }),
+      );
+    expect(names("DNS:a.example, IP Address:192.0.2.1")).toBe(
+      "its certificate is of another name: a.example, 192.0.2.1",
+    );
+    expect(names("DNS:a, DNS:b, DNS:c, DNS:d, DNS:e, DNS:f, DNS:g")).toMatch(/: a, b, c, d, e, 2 more$/);
+    expect(names("")).toBe("its certificate is of another name");
   });
 
   it("of a server that leads elsewhere says so", async () => {

@@ -806,10 +806,22 @@ it("a restore that is refused says once which token it needs", async () => {
   expect(said).toEqual([`grove: ${errors[0]}`]);
 });
 
-it("an address with /v1 is named as what it is", async () => {
-  expect(await grove("tree", {}, `${address}/v1/`)).toBe(2);
-  expect(said).toEqual(["grove: VAULT_ADDR is the address without /v1"]);
+it.each([
+  ["/v1/", "/v1"],
+  ["/ui", "/ui"],
+  ["/ui/tokens?q=a#b", "/ui"],
+  ["/grove?q", "? and #"],
+  ["#tokens", "? and #"],
+])("an address with %s is named as what it is", async (more, without) => {
+  expect(await grove("tree", {}, `${address}${more}`)).toBe(2);
+  expect(said).toEqual([`grove: VAULT_ADDR is the address without ${without}`]);
   expect(asked).toEqual([]);
+});
+
+it("the answer of another service asks for the address", async () => {
+  replies["GET /v1/sys/tokens/map"] = { body: { status: "ok" } };
+  expect(await grove("tree")).toBe(1);
+  expect(said).toEqual(["grove: no answer of Grove came, but something else (no data) (is VAULT_ADDR right?)"]);
 });
 
 describe("a refusal", () => {
