@@ -59,6 +59,17 @@ export async function unlessDamaged<T>(call: Promise<T>): Promise<T | null> {
   }
 }
 
+/** Returns the answer of a call; null when the storage of the object fails, of which a damaged database is one cause. */
+export async function unlessStorageFails<T>(call: Promise<T>): Promise<T | null> {
+  try {
+    return await call;
+  } catch (error) {
+    // The runtime hides at first that a database is damaged.
+    if (isStorageFailure(error) || isDamaged(error)) return null;
+    throw error;
+  }
+}
+
 const DAMAGED_DATABASE = unavailable(
   "a database of the service is damaged: the server's log names its file",
   60,

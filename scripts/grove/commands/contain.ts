@@ -75,7 +75,12 @@ async function proveEnd({ client, terminal, json }: Session, job: string): Promi
     );
   const checked = await checkUntilDone({ client, terminal, json }, job, receipt.value.numbers.total);
   terminal.progress(null);
-  if (!checked.ok) return checked;
+  if (!checked.ok) {
+    // What the job has done is known, although the trees can't be asked.
+    if (json) terminal.out(JSON.stringify({ receipt: receipt.value, check: null }));
+    else showReceipt(terminal, receipt.value, []);
+    return failed(`whether its tokens are refused could not be asked: ${checked.error.message}`);
+  }
   if (json) terminal.out(JSON.stringify({ receipt: receipt.value, check: checked.value }));
   else show(terminal, receipt.value, checked.value);
   return ok(isProven(receipt.value, checked.value) ? 0 : 1);
@@ -135,13 +140,24 @@ function isProven({ state, numbers }: Receipt, { ended, alive, unrevoked_leases:
 /** Width of the labels of the receipt. */
 const INDENT = " ".repeat("asked by  ".length);
 
-function show(terminal: Terminal, receipt: Receipt, check: EndedCheck): void {
-  const { job, state, asked_by: by, request_id: request, started, finished, numbers } = receipt;
+/** @param unanswered tokens whose trees do not answer. */
+function showReceipt(terminal: Terminal, receipt: Receipt, unanswered: readonly string[]): void {
+  showHead(terminal, receipt);
+  showNotEnded(terminal, receipt, unanswered);
+}
+
+function showHead(terminal: Terminal, receipt: Receipt): void {
+  const { job, state, asked_by: by, request_id: request, started, finished } = receipt;
   const who = by ? askerText(by) : "no token";
   terminal.out(`receipt   ${job}, ${state}`);
   for (const line of prose(terminal, harmless(who), INDENT, "asked by  ")) terminal.out(line);
   if (request !== "") terminal.out(`request   ${harmless(request)}`);
   terminal.out(`time      ${preciseTime(started)} to ${finished === null ? "?" : preciseTime(finished)}`);
+}
+
+function show(terminal: Terminal, receipt: Receipt, check: EndedCheck): void {
+  const { job, numbers } = receipt;
+  showHead(terminal, receipt);
   const { alive, ended } = check;
   const isRefused = alive.length === 0 && ended >= numbers.total;
   const isOpen = !isRefused && alive.length === 0;
@@ -153,7 +169,7 @@ function show(terminal: Terminal, receipt: Receipt, check: EndedCheck): void {
     ),
   );
   for (const accessor of alive) terminal.out(`  can be used: ${accessor}`);
-  showNotEnded(terminal, receipt, check);
+  showNotEnded(terminal, receipt, check.unanswered);
   if (isOpen)
     terminal.out(`  the others are not swept yet, or no longer kept: ${asCalled(`contain --job ${job}`)} asks again`);
   showLeases(terminal, receipt, check);
@@ -163,7 +179,7 @@ function show(terminal: Terminal, receipt: Receipt, check: EndedCheck): void {
 const SHOWN_NOT_ENDED = 20;
 
 /** What the job could not end, why, and what to do. */
-function showNotEnded(terminal: Terminal, receipt: Receipt, { unanswered }: EndedCheck): void {
+function showNotEnded(terminal: Terminal, receipt: Receipt, unanswered: readonly string[]): void {
   const { job, numbers, not_ended: named } = receipt;
   if (numbers.not_ended === 0) return;
   terminal.out(

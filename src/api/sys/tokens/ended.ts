@@ -3,7 +3,7 @@ import { dataAnswer } from "../../../auth/route-description.ts";
 import { formatRfc3339, formatTime } from "../../../base/clock.ts";
 import { MAX_NAMED_TOKENS } from "../../../base/limits.ts";
 import { inGroups } from "../../../base/parallel.ts";
-import { unlessDamaged } from "../../../base/platform-errors.ts";
+import { unlessStorageFails } from "../../../base/platform-errors.ts";
 import { NOT_FOUND, okUnless, type Result, refuse } from "../../../base/result.ts";
 import type { Env } from "../../../env.ts";
 import {
@@ -244,7 +244,9 @@ export const ENDED_TOKEN_ROUTES: readonly Route[] = [
       const places = read.flatMap((place) => place ?? []);
       const unanswered: AccessorCredential[] = [];
       const answers = await inGroups([...Map.groupBy(places, ({ treeId }) => treeId)], async ([treeId, inTree]) => {
-        const rows = await unlessDamaged(treeAt(env, treeId).aliveOf(inTree.map(({ row, tail }) => ({ row, tail }))));
+        const rows = await unlessStorageFails(
+          treeAt(env, treeId).aliveOf(inTree.map(({ row, tail }) => ({ row, tail }))),
+        );
         if (rows === null) unanswered.push(...inTree);
         return inTree.filter(({ row }) => rows?.includes(row)).map(textOf);
       });

@@ -1,5 +1,6 @@
 import { formatTime } from "../../../base/clock.ts";
 import { inGroups } from "../../../base/parallel.ts";
+import { unlessStorageFails } from "../../../base/platform-errors.ts";
 import type { Env } from "../../../env.ts";
 import {
   type FailedRevocation,
@@ -37,6 +38,9 @@ export const UNREVOKED_VIEW = view<HeldUnrevoked>({
 
 export const NONE_UNREVOKED: HeldUnrevoked = { waiting: 0, failing: 0, more: false, failures: [] };
 
+/** Of a tree whose storage fails: nobody knows how many. */
+const UNKNOWN_UNREVOKED: HeldUnrevoked = { ...NONE_UNREVOKED, more: true };
+
 /** Asks the trees of these tokens for the leases that are not revoked yet. Leases of live tokens do not count. */
 export async function unrevokedLeases(env: Env, tokens: readonly AccessorCredential[]): Promise<HeldUnrevoked> {
   const byTree = Map.groupBy(tokens, ({ treeId }) => treeId);
@@ -44,7 +48,9 @@ export async function unrevokedLeases(env: Env, tokens: readonly AccessorCredent
   const leased = await treesWithLeases(env, [...byTree.keys()]);
   const trees = [...byTree].filter(([treeId]) => leased.has(treeId));
   const found = await inGroups(trees, async ([treeId, inTree]): Promise<HeldUnrevoked> => {
-    const unrevoked = await treeAt(env, treeId).unrevokedOf(inTree.map(({ row, tail }) => ({ row, tail })));
+    const rows = inTree.map(({ row, tail }) => ({ row, tail }));
+    const unrevoked = await unlessStorageFails(treeAt(env, treeId).unrevokedOf(rows));
+    if (unrevoked === null) return UNKNOWN_UNREVOKED;
     const accessors = new Map(inTree.map(({ row, tail }) => [row, routedIdText(treeId, row, tail)]));
     // A tree that still runs the previous release does not report the token.
     const failures = unrevoked.failures.map((one) => ({ ...one, accessor: accessors.get(one.token) ?? "" }));
@@ -63,10 +69,11 @@ export async function unrevokedLeases(env: Env, tokens: readonly AccessorCredent
 
 /** Says of leases by their ids what `sys/tokens/verify-ended` says of tokens. */
 export async function verifyLeases(env: Env, installation: Installation, leaseIds: readonly string[]) {
-  const found = await inGroups(leaseIds, async (id) => ({
+  const asked = await inGroups(leaseIds, async (id) => ({
     id,
-    standing: await standingOfLease(env, installation, id),
+    answer: await unlessStorageFails(standingOfLease(env, installation, id).then((standing) => ({ standing }))),
   }));
+  const found = asked.flatMap(({ id, answer }) => (answer === null ? [] : [{ id, standing: answer.standing }]));
   const idsOf = (wanted: LeaseStanding | null) => found.filter((one) => one.standing === wanted).map(({ id }) => id);
   const failures = found.flatMap(({ standing }) => (standing && typeof standing === "object" ? standing : []));
   const unrevoked = {
@@ -76,11 +83,11 @@ export async function verifyLeases(env: Env, installation: Installation, leaseId
     failures: failures.map((one) => ({ ...one, accessor: "" })),
   };
   return {
-    checked: found.length,
+    checked: asked.length,
     ended: idsOf("ended").length,
     unknown: idsOf(null).length,
     alive: idsOf("held"),
-    unanswered: [],
+    unanswered: asked.filter(({ answer }) => answer === null).map(({ id }) => id),
     unrevoked_leases: UNREVOKED_VIEW.show(unrevoked),
     next: "",
   };

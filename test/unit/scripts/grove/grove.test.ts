@@ -1282,6 +1282,21 @@ describe("grove contain", () => {
     expect(said.at(-1)).toContain("permission denied");
   });
 
+  it("shows the receipt before it says that the trees could not be asked", async () => {
+    const cause = "a database of the service is damaged";
+    const receipt = (replies["GET /v1/sys/tokens/jobs/j1/receipt"] as Reply).body as { data: { numbers: object } };
+    const numbers = { ...receipt.data.numbers, not_ended: 1 };
+    const left = { ...receipt.data, state: "incomplete", numbers, not_ended: [{ accessor: "a9", cause }] };
+    replies["GET /v1/sys/tokens/jobs/j1/receipt"] = data(left);
+    replies["POST /v1/sys/tokens/verify-ended"] = { status: 503, body: { errors: [cause] } };
+    expect(await grove("contain --job j1")).toBe(1);
+    expect(out[0]).toBe("receipt   j1, incomplete");
+    expect(out).toContain(`  a9: ${cause}`);
+    expect(said.join(" ").replaceAll(/\s+/g, " ")).toBe(
+      `grove: whether its tokens are refused could not be asked: ${cause}`,
+    );
+  });
+
   it("ends with 1 when nothing matches: a mistyped name is not a service that is contained", async () => {
     replies["POST /v1/sys/tokens/revoke"] = data({ ...preview, count: 0, total: 0, sample: [] });
     expect(await grove("contain paymnets --yes")).toBe(1);
