@@ -5,12 +5,13 @@ import { counted } from "../format.ts";
 import { href } from "../href.ts";
 import type { Problem } from "../result.ts";
 import { useSession } from "../session.ts";
-import { rowsOfEnded, singleRows } from "../tokens/ended-rows.ts";
+import { type EndedRow, rowsOfEnded, singleRows } from "../tokens/ended-rows.ts";
 import { AskedBy, ParentLink } from "../tokens/links.tsx";
 import { listEnded } from "../tokens/token-api.ts";
 import { detailText, namedAncestor, nameOf } from "../tokens/token-name.ts";
 import {
   Accessor,
+  type DataColumn,
   DataTable,
   Empty,
   Loading,
@@ -23,6 +24,18 @@ import {
 
 /** Tokens per page. In the list of all, the tokens of one bulk revocation are one row. */
 const PAGE = 500;
+
+/** A column of its own: in that of the name, which is cut off, the links would not be seen. */
+const TOGETHER: DataColumn<EndedRow> = {
+  label: "Ended with it",
+  cell: ({ others, of }) => (
+    <>
+      {others > 0 && <a href={href(["ended"], of)}>{counted(others, "other")}</a>}
+      {others > 0 && "job" in of && " · "}
+      {"job" in of && <a href={href(["receipts", of.job])}>receipt</a>}
+    </>
+  ),
+};
 
 /** Recently ended tokens: all, or those of a job or a cause in the parameters. */
 export function EndedPage({ query }: { readonly query: URLSearchParams }) {
@@ -86,25 +99,14 @@ export function EndedPage({ query }: { readonly query: URLSearchParams }) {
             columns={[
               {
                 label: "Token",
-                cell: ({ first: { token }, others, of }) => (
+                cell: ({ first: { token } }) => (
                   <>
                     <a href={href(["tokens", token.accessor])}>{nameOf(token)}</a>
-                    {others > 0 && (
-                      <>
-                        {" "}
-                        and <a href={href(["ended"], of)}>{counted(others, "other")}</a>
-                      </>
-                    )}
-                    {isOfAll && "job" in of && (
-                      <>
-                        {" · "}
-                        <a href={href(["receipts", of.job])}>receipt</a>
-                      </>
-                    )}
                     <div class="muted small">{detailText(token, namedAncestor(token, known))}</div>
                   </>
                 ),
               },
+              ...(isOfAll ? [TOGETHER] : []),
               { label: "Accessor", cell: ({ first }) => <Accessor value={first.token.accessor} /> },
               { label: "Ended", cell: ({ first }) => <Time at={first.ended.at} /> },
               { label: "How", cell: ({ first }) => first.ended.how },
