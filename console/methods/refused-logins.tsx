@@ -46,10 +46,11 @@ const columnsOf = (mount: string): readonly DataColumn<RefusedLogin>[] => [
   },
   {
     label: "Check that failed",
+    wraps: true,
     cell: ({ check, description }) => (
-      <span title={description}>
-        <code>{check}</code> <span class="muted">not met: {description}</span>
-      </span>
+      <>
+        <code>{check}</code> <span class="muted">{description}</span>
+      </>
     ),
   },
   { label: "Times", right: true, cell: ({ count: times }) => count(times) },

@@ -6,6 +6,8 @@ import { isNarrow } from "./window-width.ts";
 export interface DataColumn<T> {
   readonly label: string;
   readonly right?: boolean;
+  /** True for sentences: they take several lines, and are never cut off. */
+  readonly wraps?: boolean;
   /** True when only screen readers see the label. */
   readonly isBare?: boolean;
   readonly cell: (row: T) => ComponentChildren;
@@ -47,12 +49,12 @@ export function DataTable<T>({ label, rows, columns, keyOf, marked = "", empty }
               class={keyOf(row) === marked ? "selected" : undefined}
               ref={keyOf(row) === marked ? scrollTo : null}
             >
-              {columns.map(({ label: head, right, isBare, cell }) => (
+              {columns.map(({ label: head, right, wraps, isBare, cell }) => (
                 <td
                   key={head}
-                  class={right ? "right" : "wide whole"}
+                  class={right ? "right" : wraps ? "sentence" : "wide whole"}
                   data-label={isBare ? undefined : head}
-                  onMouseEnter={right ? undefined : nameIfCut}
+                  onMouseEnter={right || wraps ? undefined : nameIfCut}
                 >
                   {cell(row)}
                 </td>

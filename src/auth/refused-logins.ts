@@ -8,6 +8,7 @@ import type { GroveRequest } from "../wire/request.ts";
 import { view } from "../wire/view.ts";
 import { showRoute } from "./record-routes.ts";
 import { mountOf, type Route } from "./route.ts";
+import { unmetText } from "./unmet-checks.ts";
 
 /** The refused logins of one role by one check. Contains nothing of a credential. */
 export interface RefusedLogin {
@@ -126,9 +127,12 @@ export function noteRefusal(
   waitUntil(sleep(wait).then(() => report(here, stub)));
 }
 
-/** Returns a failed check with texts of a bounded length. */
+/**
+ * Returns a failed check with texts of a bounded length. It says what is wrong: the description of the check says what
+ * holds when it passes.
+ */
 export function boundedCheck({ name, description }: FailedCheck): FailedCheck {
-  return { name: name.slice(0, MAX_TEXT), description: description.slice(0, MAX_DESCRIPTION) };
+  return { name: name.slice(0, MAX_TEXT), description: (unmetText(name) || description).slice(0, MAX_DESCRIPTION) };
 }
 
 /** Defines `explain/refused` of an auth method. @param nameOf returns the name of a check as the mount calls it. */

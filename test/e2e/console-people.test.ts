@@ -51,7 +51,7 @@ describe.skipIf(executable === undefined)("people in the console", () => {
     await page.getByRole("option", { name: /^Ann Example disabled/ }).click();
     await page.getByRole("region", { name: /^Entity Ann Example/ }).waitFor();
     await openPlace(page, `requests/${refused.headers.get("X-Request-Id")}`);
-    await page.getByText(/The check entity failed: “The entity of the holder is not disabled.”/).waitFor();
+    await page.getByText(/The check entity failed: “The entity of the holder is disabled or can't be used.”/).waitFor();
   });
 
   it("with few rights read what they may not ask for, and send none of it", async () => {
@@ -64,6 +64,8 @@ describe.skipIf(executable === undefined)("people in the console", () => {
     await openPlace(guest, "health");
     await guest.getByText("Not shown: your policies lack read and sudo on sys/doctor.").waitFor();
     await guest.getByText("Not shown: your policies lack list on sys/quotas/rate-limit.").waitFor();
+    await openPlace(guest, "new-token");
+    await guest.getByText("Your policies refuse the list of roles. You may still name one.").waitFor();
     expect(refused).toEqual([]);
     await guest.keyboard.press("Control+k");
     await guest.getByRole("combobox", { name: "Search" }).fill("payments");

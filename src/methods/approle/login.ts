@@ -26,7 +26,7 @@ import { excludingList, tokenNetworks } from "./secret-id-use.ts";
 import type { TokenOfUse } from "./token-parents.ts";
 
 /** Descriptions of the checks of a login. */
-const CHECKS = {
+export const APPROLE_CHECKS = {
   role: "The role exists.",
   form: "A secret-id was sent, if the role needs one.",
   address: "The client's address is in a network that the role is bound to.",
@@ -35,7 +35,7 @@ const CHECKS = {
   ...LAST_CHECKS,
 } as const;
 
-type Attempt = LoginAttempt<keyof typeof CHECKS>;
+type Attempt = LoginAttempt<keyof typeof APPROLE_CHECKS>;
 
 /** What a client presents. An explanation can name the secret-id by its accessor. */
 interface Credentials {
@@ -224,7 +224,7 @@ function credentialsOf({ role_id: roleId, secret_id: secretId }: Values<typeof L
 
 export const APP_ROLE_LOGIN_ROUTES: readonly Route[] = loginRoutes({
   summary: "Gives a token for a role-id and a secret-id.",
-  checks: CHECKS,
+  checks: APPROLE_CHECKS,
   fields: LOGIN_FIELDS,
   explainFields: EXPLAIN_FIELDS,
   read: credentialsOf,

@@ -21,7 +21,7 @@ import { BROWSER_CHECKS, explainBrowserChecks } from "./oidc/browser-checks.ts";
 import { SIGNATURE_CHECKS, verifySignedToken } from "./signed-token.ts";
 
 /** Descriptions of the checks of a login. Each bound claim and each mapped claim has a further check. */
-const CHECKS = {
+export const JWT_CHECKS = {
   role: "The role exists.",
   configuration: "The mount knows whose tokens it trusts.",
   address: "The client's address is in a network that the role is bound to.",
@@ -31,7 +31,7 @@ const CHECKS = {
   ...LAST_CHECKS,
 } as const;
 
-type Attempt = LoginAttempt<keyof typeof CHECKS>;
+type Attempt = LoginAttempt<keyof typeof JWT_CHECKS>;
 
 /** Input of a login: the role ("" for the default one) and a token. An explanation can have claims instead of one. */
 type LoginInput = { readonly role: string } & ({ readonly jwt: string } | { readonly claims: Claims });
@@ -108,7 +108,7 @@ function readExplained(fields: Values<typeof EXPLAIN_FIELDS>): Result<LoginInput
 
 export const JWT_LOGIN_ROUTES: readonly Route[] = loginRoutes({
   summary: "Gives a token for a signed token of a trusted issuer.",
-  checks: CHECKS,
+  checks: JWT_CHECKS,
   fields: LOGIN_FIELDS,
   explainFields: EXPLAIN_FIELDS,
   read: (fields): LoginInput => fields,

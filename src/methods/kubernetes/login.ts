@@ -26,7 +26,7 @@ import { accountProblem, asReviewer, forbidden, judgeNamespace, NAMESPACE_REFUSE
 import { type ClaimedAccount, claimedAccount, type ServiceAccount, timesProblem } from "./service-account.ts";
 
 /** Descriptions of the checks of a login. */
-const CHECKS = {
+export const KUBERNETES_CHECKS = {
   form: "A signed token was sent.",
   role: "The role exists.",
   configuration: "The mount knows its API server.",
@@ -43,7 +43,7 @@ const CHECKS = {
   ...LAST_CHECKS,
 } as const;
 
-type Attempt = LoginAttempt<keyof typeof CHECKS>;
+type Attempt = LoginAttempt<keyof typeof KUBERNETES_CHECKS>;
 
 interface LoginInput {
   readonly role: string;
@@ -194,7 +194,7 @@ function checkClaims(
   return claimed;
 
   function check(
-    name: keyof typeof CHECKS,
+    name: keyof typeof KUBERNETES_CHECKS,
     bound: string | readonly string[],
     actual: unknown,
     problem: string | null,
@@ -272,7 +272,7 @@ function readExplained(fields: Values<typeof EXPLAIN_FIELDS>): Result<LoginInput
 
 export const KUBERNETES_LOGIN_ROUTES: readonly Route[] = loginRoutes({
   summary: "Gives a token for that of a service account, which the API server reviews.",
-  checks: CHECKS,
+  checks: KUBERNETES_CHECKS,
   fields: LOGIN_FIELDS,
   explainFields: EXPLAIN_FIELDS,
   read: (fields): LoginInput => fields,

@@ -146,7 +146,10 @@ describe("a person who has left", () => {
     expect(disabled?.target_entities).toEqual([id]);
     expect(read).toMatchObject({ auth: { accessor, entity_id: id }, client_address: "192.0.2.9" });
     expect(refusedLogin?.target_entities).toEqual([id]);
-    expect(refusedLogin?.check).toEqual({ name: "entity", description: "The entity of the holder is not disabled." });
+    expect(refusedLogin?.check).toEqual({
+      name: "entity",
+      description: "The entity of the holder is disabled or can't be used.",
+    });
     const refusals = await ask({ accessor, kind: "refusal" });
     expect(refusals.events.map(({ path }) => path)).toEqual(["auth/token/create", "auth/token/lookup-self"]);
   });

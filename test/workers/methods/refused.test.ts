@@ -71,7 +71,7 @@ describe("the refused logins of a mount", () => {
     ]);
     const audience = rows.find(({ check }) => check === "bound_audiences");
     expect(audience?.last_address).toBe("192.0.2.9");
-    expect(audience?.description).toBe("An audience (aud) is one that the role is bound to.");
+    expect(audience?.description).toBe("No audience (aud) is one that the role is bound to.");
     expect(Date.parse(audience?.first_time ?? "")).toBeLessThanOrEqual(Date.parse(audience?.last_time ?? ""));
     expect(Object.keys(audience ?? {})).toEqual([
       ...["role", "check", "description", "count", "first_time", "last_time", "last_address"],
