@@ -1,20 +1,24 @@
 import { useState } from "preact/hooks";
 import type { Envelope } from "../api.ts";
+import { ASKED_PATHS } from "../asked-paths.ts";
 import { duration } from "../format.ts";
 import { href, pathOf } from "../href.ts";
 import { RecordForm } from "../records/record-form.tsx";
 import { unwrapCommands } from "../records/request-commands.ts";
 import { done } from "../result.ts";
-import { useSession } from "../session.ts";
+import { mayDo, useSession } from "../session.ts";
 import { Policies } from "../tokens/links.tsx";
 import { aliasesOf, newTokenForm, newTokenRequest, rootMistake, TERRAFORM_TOKEN } from "../tokens/new-token-form.ts";
 import { Copy, Notice, PageHead, useLoad, Warnings } from "../ui/index.ts";
 
 /** Makes a token, and shows it once. */
 export function NewTokenPage() {
-  const { api, self } = useSession();
+  const session = useSession();
+  const { api, self } = session;
   const isRoot = self.policies.includes("root");
-  const roles = useLoad("roles", () => api.list("auth/token/roles"));
+  const roles = useLoad("roles", async () =>
+    mayDo(session, ASKED_PATHS.roles, "list") ? api.list(ASKED_PATHS.roles) : done(null),
+  );
   const [role, setRole] = useState("");
   const chosen = useLoad(`role ${role}`, async () => {
     if (role === "") return done(null);
@@ -28,7 +32,7 @@ export function NewTokenPage() {
   return (
     <>
       <PageHead title="New token" />
-      {(roles.value || roles.problem) && (
+      {!roles.busy && (
         <div class="card form">
           <RecordForm
             groups={newTokenForm(roles.value, isRoot, roles.value ? chosen.value : [])}

@@ -9,12 +9,9 @@ import { type AuditEntry, MAX_MENTIONS, MAX_RECORD_LENGTH, type MentionKind, men
 type Fate = "record" | "refusal" | "use" | "nothing";
 
 /** What decides about the fate of a request. */
-export interface AnsweredRequest {
+export interface AnsweredRequest extends Pick<AuditLine, "via" | "path" | "response" | "revocation"> {
   /** True when it could change something or issue a token: its first line was written before it acted. */
   readonly acts: boolean;
-  readonly path: string;
-  /** "rpc": another Worker of the operator called. */
-  readonly via: AuditLine["via"];
   /** True when its token was alive. */
   readonly hasCaller: boolean;
   /** null for a success. */
@@ -23,9 +20,15 @@ export interface AnsweredRequest {
 
 /** Endpoints whose writes only read. They take a POST because their input, such as a token, must not be in a URL. */
 const READING_WRITES: ReadonlySet<string> = new Set([
-  ...["auth/token/lookup", "auth/token/lookup-accessor", "identity/lookup/entity", "identity/lookup/group"],
-  ...["identity/oidc/introspect", "sys/audit/events", "sys/capabilities"],
-  ...["sys/capabilities-accessor", "sys/capabilities-policy", "sys/capabilities-self", "sys/explain/access"],
+  ...["auth/token/lookup", "auth/token/lookup-accessor", "identity/lookup/entities"],
+  ...["identity/lookup/entity", "identity/lookup/group", "identity/oidc/introspect", "sys/audit/events"],
+  ...[
+    "sys/capabilities",
+    "sys/capabilities-accessor",
+    "sys/capabilities-policy",
+    "sys/capabilities-self",
+    "sys/explain/access",
+  ],
   ...["sys/explain/access-self", "sys/leases/lookup", "sys/tokens/find", "sys/tokens/verify-ended"],
   "sys/wrapping/lookup",
 ]);
@@ -50,9 +53,16 @@ export function onlyReads(path: string): boolean {
   return READING_WRITES.has(path) || READING_PATHS.test(path);
 }
 
-export function fateOf({ acts, via, path, hasCaller, failure }: AnsweredRequest): Fate {
+/** True for a dry run that began no job: it changed nothing. */
+function onlyCounts({ revocation }: Pick<AuditLine, "revocation">): boolean {
+  return revocation?.dry_run === true && revocation.job === undefined;
+}
+
+export function fateOf(request: AnsweredRequest): Fate {
+  const { acts, via, path, response, hasCaller, failure } = request;
   if (failure !== null && UNSEALABLE.has(failure)) return "nothing";
-  const changes = acts && !onlyReads(path);
+  // A wrapped answer makes a token, whatever the request reads.
+  const changes = acts && (response !== undefined || !(onlyReads(path) || onlyCounts(request)));
   if (failure === null && changes) {
     return hasCaller || via === "rpc" || OF_OPERATORS.test(path) ? "record" : "refusal";
   }

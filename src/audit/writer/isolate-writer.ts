@@ -65,9 +65,9 @@ function writerOf(env: WriterEnv): AuditWriter {
 export async function keepAnswer(env: WriterEnv, answer: KeptAnswer): Promise<void> {
   if (env.AUDIT_STORE === "off") return;
   const { line, alternatePath, secretId, text, data, at, acts, failure } = answer;
-  const { via, path, client_address: address } = line;
+  const { client_address: address } = line;
   const hasCaller = line.auth !== undefined;
-  const fate = fateOf({ acts, via, path, hasCaller, failure });
+  const fate = fateOf({ ...line, acts, hasCaller, failure });
   if (fate === "nothing") return;
   const writer = writerOf(env);
   if (fate === "use") return writer.countUse(userOf(line), address ?? "");

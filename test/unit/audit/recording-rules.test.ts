@@ -51,6 +51,15 @@ describe("an answered request", () => {
     ["a refused login", { ...CHANGE, hasCaller: false, failure: "forbidden" }, "refusal", false],
     ["a look-up by a write", { ...CHANGE, path: "auth/token/lookup" }, "use", false],
     [
+      "a look-up by a write with a wrapped answer",
+      { ...CHANGE, path: "auth/token/lookup", response: {} },
+      "record",
+      true,
+    ],
+    ["a dry run", { ...CHANGE, revocation: { dry_run: true, fields: [] } }, "use", false],
+    ["a dry run that began a job", { ...CHANGE, revocation: { dry_run: true, fields: [], job: "j" } }, "record", true],
+    ["a revocation", { ...CHANGE, revocation: { dry_run: false, fields: [], job: "j" } }, "record", true],
+    [
       "a look-up of what is not there by a write",
       { ...CHANGE, path: "auth/token/lookup", failure: "not_found" },
       "use",
@@ -87,6 +96,7 @@ describe("an answered request", () => {
         "auth/approle/role/:role_name{\\w(?:[\\w.-]*\\w)?}/secret-id/lookup",
         "auth/token/lookup",
         "auth/token/lookup-accessor",
+        "identity/lookup/entities",
         "identity/lookup/entity",
         "identity/lookup/group",
         "identity/oidc/introspect",
