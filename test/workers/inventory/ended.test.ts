@@ -11,6 +11,8 @@ import { Tables } from "../../../src/storage/tables.ts";
 import { mustLoadInstallation } from "../../../src/system/installation.ts";
 import { NO_ORIGIN } from "../../../src/system/revocation-origin.ts";
 import { firstRowAt, readAccessor, routedIdText } from "../../../src/token/ids.ts";
+import { TokenTree } from "../../../src/tree/token-tree.ts";
+import { atNth } from "../../support/calls.ts";
 import { costOf } from "../../support/costs.ts";
 import { Meter } from "../../support/meter.ts";
 import { rowsOf } from "../../support/rows.ts";
@@ -383,4 +385,15 @@ describe("what is kept of ended tokens", () => {
       expect((await call("GET", `sys/tokens/${made.accessor}`, { token })).status).toBe(403);
     }
   });
+});
+
+it("a token that is swept while it is asked about has its end", async () => {
+  const [top] = await family();
+  await call("POST", "auth/token/revoke-accessor", { token: root, body: { accessor: top.accessor } });
+  const asked = atNth(TokenTree, "unsweptEnd", 1, async (proceed) => {
+    await sweepTreeOf(top);
+    return proceed();
+  });
+  expect((await shown(top)).ended).toMatchObject({ how: "revoked" });
+  expect(asked.calls).toHaveLength(1);
 });

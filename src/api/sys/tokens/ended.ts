@@ -118,10 +118,16 @@ export async function endOfToken(
   env: Env,
   { treeId, row, tail }: AccessorCredential,
 ): Promise<(Pick<EndedToken, "token" | "end"> & { readonly isKept: boolean }) | null> {
-  const kept = await findEnded(env, routedIdText(treeId, row, tail));
-  if (kept) return { ...kept, isKept: true };
+  const inList = async () => {
+    const kept = await findEnded(env, routedIdText(treeId, row, tail));
+    return kept && { ...kept, isKept: true };
+  };
+  const kept = await inList();
+  if (kept) return kept;
   const inTree = await treeAt(env, treeId).unsweptEnd({ by: "accessor", row, tail });
-  return inTree?.entry ? { token: { ...inTree.entry, id: row }, end: inTree.end, isKept: false } : null;
+  if (inTree?.entry) return { token: { ...inTree.entry, id: row }, end: inTree.end, isKept: false };
+  // A sweep may have moved the record to the list meanwhile.
+  return inList();
 }
 
 /** Answers with the record of a token that is not alive. Null: there is none. */
