@@ -1,4 +1,5 @@
 import { parseGroveArguments } from "./grove/arguments.ts";
+import { isCommand } from "./grove/command-table.ts";
 import { helpFor } from "./grove/help.ts";
 import { runGrove } from "./grove/run-command.ts";
 import { processTerminal } from "./grove/terminal.ts";
@@ -18,4 +19,5 @@ process.exitCode = await runCommand(
   say,
   (command) => runGrove(command, process.env, terminal),
   mistaken,
+  argv.some(isCommand) ? "options" : "commands",
 );

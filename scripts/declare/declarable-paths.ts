@@ -1,3 +1,5 @@
+import { nearestWord } from "../local/did-you-mean.ts";
+
 const NAME = "[^/]+";
 
 /** Paths below a mount of an auth method: its configuration and its roles. */
@@ -47,7 +49,24 @@ export function pathProblem(path: string): string | null {
     return "what this path answers is a credential or a secret, which no client would receive";
   }
   if (DECLARABLE.some((pattern) => pattern.test(path))) return null;
-  return "this path is no setting that can be declared: mounts, their config and roles, policies, quotas, entities and groups by name, the issuer, the rotation of keys";
+  return `this path is no setting that can be declared: mounts, their config and roles, policies, quotas, entities and groups by name, the issuer, the rotation of keys${meantPath(path)}`;
+}
+
+/** The words of the paths that can be declared. */
+const WORDS = [...new Set(DECLARABLE.flatMap(({ source }) => source.match(/[a-z][a-z-]+/g) ?? []))];
+
+/** `; did you mean PATH?` for a path of which one word is mistyped, else "". */
+function meantPath(path: string): string {
+  const segments = path.split("/");
+  // A word that is right below another path, such as `roles`, is also compared.
+  const nearest = (segment: string) =>
+    nearestWord(
+      segment,
+      WORDS.filter((word) => word !== segment),
+    ) ?? segment;
+  const meant = segments.map((segment, at) => segments.with(at, nearest(segment)).join("/"));
+  const found = meant.find((one) => DECLARABLE.some((pattern) => pattern.test(one)));
+  return found === undefined ? "" : `; did you mean ${found}?`;
 }
 
 /** True for a path at which an auth method is enabled. */

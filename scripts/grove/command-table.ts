@@ -304,7 +304,7 @@ export const COMMANDS = {
     needsNoToken: true,
     brief: "makes a new root token from the secrets of the server",
     about:
-      "makes a root token and prints it. It needs the secrets of the deployment in the environment, GROVE_INIT_TOKEN and GROVE_SEAL_KEY. Every call is in the log",
+      "makes a root token and prints it. It needs the secrets of the deployment in the environment, GROVE_INIT_TOKEN and GROVE_SEAL_KEY; in a folder of grove new it takes them from secrets.env. Every call is in the log",
     options: {
       cancel: flag("instead cancels an attempt that has begun and is not complete"),
     },

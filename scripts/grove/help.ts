@@ -75,11 +75,13 @@ const BEGINNINGS = `Examples:
 
 const exampleOf = (name: CommandName): string => `npm run -s grove -- ${commandEntry(name).example}`;
 
+const ALL_CODES =
+  "0 done, 1 refused, failed or something found, 2 the command line or VAULT_ADDR is wrong; of apply 2 is a difference that --check found, and of find 3 a text that could not be judged";
+
 /** The exit codes of a command, or what is common to those of all. */
 function exitCodesOf(name: CommandName | null): string {
-  const one = name === null ? "refused, failed or something found" : "refused or failed";
-  const { codes = `0 done, 1 ${one}, 2 the command line or VAULT_ADDR is wrong` } =
-    name === null ? {} : commandEntry(name);
+  if (name === null) return `Exit codes: ${ALL_CODES}.`;
+  const { codes = "0 done, 1 refused or failed, 2 the command line or VAULT_ADDR is wrong" } = commandEntry(name);
   return `Exit codes: ${codes}.`;
 }
 

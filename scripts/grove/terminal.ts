@@ -171,11 +171,8 @@ export function processTerminal(): Terminal {
     },
     secret: async (question) => {
       if (!stdin.isTTY) return readAll(stdin);
-      // The line editor would echo what is typed.
-      const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
-      stderr.write(question);
       try {
-        return await typed(stdin, silent, "");
+        return await typedUnseen(stdin, stderr, question);
       } finally {
         stderr.write("\n");
       }
@@ -206,6 +203,16 @@ export async function typed(input: Readable, output: Writable, question: string)
     lines.close();
     await closed.catch(() => {});
   }
+}
+
+/** The line that is typed after a question, without an echo. @throws Interrupted without a line. */
+export async function typedUnseen(input: Readable, output: Writable, question: string): Promise<string> {
+  // The line editor would echo what is typed.
+  const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
+  // The editor turns the terminal's echo off at once. A text that is pasted when the question appears is not shown.
+  const line = typed(input, silent, "");
+  output.write(question);
+  return line;
 }
 
 /** All of an input. @throws InputTooLong */

@@ -161,6 +161,7 @@ export function shownHelp(help: string): string {
  * @param say writes a line for the operator.
  * @param run returns the exit code.
  * @param mistaken the exit code for a mistake in the command line.
+ * @param listed what the help lists.
  * @returns the exit code.
  */
 export async function runCommand<Command>(
@@ -169,6 +170,7 @@ export async function runCommand<Command>(
   say: (line: string) => void,
   run: (command: Command) => Promise<number>,
   mistaken = 2,
+  listed: "commands" | "options" = "options",
 ): Promise<number> {
   if (parsed.ok) {
     try {
@@ -184,7 +186,7 @@ export async function runCommand<Command>(
     return 0;
   }
   say(parsed.error);
-  say("--help lists the options");
+  say(`--help lists the ${listed}`);
   return mistaken;
 }
 

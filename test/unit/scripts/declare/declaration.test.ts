@@ -204,7 +204,19 @@ describe("a declaration", () => {
     "secret/data/a",
     "identity/entity/id/1",
   ])("refuses %s, which is no setting", (path) => {
-    expect(problemsOf(request({ path: JSON.stringify(path) }))[0]).toContain("no setting that can be declared");
+    const [problem] = problemsOf(request({ path: JSON.stringify(path) }));
+    expect(problem).toContain("no setting that can be declared");
+    expect(problem).not.toContain("did you mean");
+  });
+
+  it.each([
+    ["sys/aut/approle", "sys/auth/approle"],
+    ["sys/polices/acl/ci", "sys/policies/acl/ci"],
+    ["auth/jwt/roles/ci", "auth/jwt/role/ci"],
+    ["identity/entiti/name/a", "identity/entity/name/a"],
+  ])("names the path that %s is most like", (path, meant) => {
+    const [problem] = problemsOf(request({ path: JSON.stringify(path) }));
+    expect(problem).toMatch(new RegExp(`; did you mean ${meant}\\?$`));
   });
 
   it.each([

@@ -59,6 +59,14 @@ describe("the help of grove", () => {
     ]);
   });
 
+  it("of all commands has the exit codes that only some of them have", () => {
+    const all = help([]).replaceAll("\n", " ");
+    expect(all).toContain(
+      "of apply 2 is a difference that --check found, and of find 3 a text that could not be judged",
+    );
+    expect(help(["help", "generate-root"]).replace(/\s+/g, " ")).toContain("it takes them from secrets.env");
+  });
+
   it("ends with an example, which is a command line, and says what its exit codes are", () => {
     for (const name of COMMAND_NAMES) {
       const { example, codes = "0 done, 1 refused" } = commandEntry(name);

@@ -1,9 +1,9 @@
 import { spawnSync } from "node:child_process";
 import { closeSync, existsSync, openSync } from "node:fs";
 import { join } from "node:path";
-import { PassThrough } from "node:stream";
+import { PassThrough, Writable } from "node:stream";
 import { describe, expect, it } from "vitest";
-import { InputTooLong, Interrupted, readAll, typed } from "../../../../scripts/grove/terminal.ts";
+import { InputTooLong, Interrupted, readAll, typed, typedUnseen } from "../../../../scripts/grove/terminal.ts";
 
 /** What comes of a question when these characters are typed. */
 async function answerTo(keys: string, isOver = false): Promise<string> {
@@ -26,6 +26,17 @@ it.each([
   await expect(answerTo(keys, isOver)).rejects.toBeInstanceOf(Interrupted);
 });
 
+it("an unseen answer is asked for when the echo is off", async () => {
+  const happened: string[] = [];
+  const setRawMode = (isRaw: boolean) => void happened.push(isRaw ? "echo off" : "echo on");
+  const input = Object.assign(new PassThrough(), { isTTY: true, setRawMode });
+  const output = new Writable({ write: (text, _, done) => done(void happened.push(String(text))) });
+  const answer = typedUnseen(input, output, "Token: ");
+  input.write("s.secret\r");
+  expect(await answer).toBe("s.secret");
+  expect(happened).toEqual(["echo off", "Token: ", "echo on"]);
+});
+
 it("an input that is too long is not taken in part", async () => {
   const input = new PassThrough();
   input.end("x".repeat(2 ** 20 + 1));
@@ -46,6 +57,15 @@ describe("the commands of grove as programs", () => {
     });
     closeSync(full);
     expect({ status, stderr }).toEqual({ status: 1, stderr: "standard output can't be written: no space is left\n" });
+  });
+
+  it.each([
+    [[], "commands"],
+    [["toekns"], "commands"],
+    [["tokens", "--rolle"], "options"],
+  ])("say of %j that the help lists the %s", (words, listed) => {
+    const { stderr } = spawnSync(process.execPath, [program, ...words], { encoding: "utf8" });
+    expect(stderr.trimEnd().split("\n").at(-1)).toBe(`grove: --help lists the ${listed}`);
   });
 
   it("init of a file that is not there asks no server, and ends with 1", () => {
