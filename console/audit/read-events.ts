@@ -1,7 +1,9 @@
 import type { AuditEvents } from "../../client/answers.d.ts";
 import type { Api } from "../api.ts";
+import { ASKED_PATHS } from "../asked-paths.ts";
 import { type Answer, done } from "../result.ts";
-import { LOOKED_THROUGH } from "./request-id.ts";
+import { mayDo, type Session } from "../session.ts";
+import { isRequestId, LOOKED_THROUGH } from "./request-id.ts";
 
 /** A filter of events, with the fields of `sys/audit/events`. It never holds a token, as URLs are logged. */
 export interface AuditQuestion {
@@ -23,10 +25,24 @@ export const readEvents = (
 ): Promise<Answer<AuditEvents>> =>
   api.read<AuditEvents>(isOwn ? "sys/audit-self/events" : "sys/audit/events", { limit: PAGE, ...question, after });
 
-/** Ids of recent requests that begin with a text, the newest first. */
-export async function requestsBeginning(api: Api, part: string): Promise<Answer<readonly string[]>> {
-  const answer = await readEvents(api, { limit: LOOKED_THROUGH });
+/**
+ * Ids of stored requests that begin with a text, the newest first: of all when the id is whole, otherwise of recent ones.
+ * The text may be a secret-id, which has the form of a request's id, so it is sent in a body only. That needs `update`;
+ * without it the recent events are read.
+ */
+export async function requestsBeginning(session: Session, text: string): Promise<Answer<readonly string[]>> {
+  const { api } = session;
+  const part = text.toLowerCase();
+  const isWhole = isRequestId(part) && mayDo(session, ASKED_PATHS.audit, "update", "sudo");
+  const answer = isWhole
+    ? await findEvents(api, { request_id: part, limit: 1 })
+    : await readEvents(api, { limit: LOOKED_THROUGH });
   if (!answer.ok) return answer;
   const ids = answer.value.events.flatMap(({ request_id: id }) => id ?? []);
-  return done([...new Set(ids)].filter((id) => id.startsWith(part.toLowerCase())));
+  return done([...new Set(ids)].filter((id) => id.startsWith(part)));
+}
+
+async function findEvents(api: Api, body: AuditQuestion): Promise<Answer<AuditEvents>> {
+  const answer = await api.call<AuditEvents>("sys/audit/events", { body });
+  return answer.ok ? done(answer.value.data) : answer;
 }

@@ -2,6 +2,7 @@ import { useState } from "preact/hooks";
 import { requestsBeginning } from "../audit/read-events.ts";
 import { beginningText, idIn, isAddress, isPartOfId, isRequestId, lookedForText } from "../audit/request-id.ts";
 import { Timeline } from "../audit/timeline.tsx";
+import { UnknownRequest } from "../audit/unknown-request.tsx";
 import { href } from "../href.ts";
 import { go } from "../router.ts";
 import { refusalOfParts, TOKEN_TYPED } from "../search/secret-in-address.ts";
@@ -9,10 +10,7 @@ import { hasToken } from "../secret-detection.ts";
 import { useSession } from "../session.ts";
 import { Field, PageHead, TextInput, useTried } from "../ui/index.ts";
 
-function placeOf(text: string): string {
-  if (isRequestId(text)) return href(["requests", text.toLowerCase()]);
-  return href(["audit"], isAddress(text) ? { address: text } : { path: text });
-}
+const placeOf = (text: string): string => href(["audit"], isAddress(text) ? { address: text } : { path: text });
 
 /** All events, or those of an address or a path prefix, which are parameters of the page. */
 export function AuditPage({ query }: { readonly query: URLSearchParams }) {
@@ -24,9 +22,12 @@ export function AuditPage({ query }: { readonly query: URLSearchParams }) {
   const [tried, attempt] = useTried();
   const session = useSession();
   const [refusal, setRefusal] = useState("");
+  /** The whole id that is looked for. */
+  const [asked, setAsked] = useState("");
   const type = (next: string): void => {
     setTyped(next);
     setRefusal("");
+    setAsked("");
   };
   // An empty text leads from filtered events back to all.
   const isNothing = text === "" && address === "" && path === "";
@@ -36,13 +37,15 @@ export function AuditPage({ query }: { readonly query: URLSearchParams }) {
     if (isPartOfId(text)) return findBeginning();
     const found = await refusalOfParts(session, [text]);
     setRefusal(found);
-    if (found === "") go(placeOf(text));
+    if (found !== "") return;
+    if (isRequestId(text)) setAsked(text.toLowerCase());
+    else go(placeOf(text));
   };
   const findBeginning = async (): Promise<void> => {
-    const answer = await requestsBeginning(session.api, text);
+    const answer = await requestsBeginning(session, text);
     if (!answer.ok) return setRefusal(answer.problem.messages.join(" "));
     const [id] = answer.value;
-    if (id !== undefined && answer.value.length === 1) return go(placeOf(id));
+    if (id !== undefined && answer.value.length === 1) return go(href(["requests", id]));
     setRefusal(beginningText(answer.value.length));
   };
   const title = address !== "" ? `Events from ${address}` : path !== "" ? `Events at ${path}…` : "Events";
@@ -65,6 +68,7 @@ export function AuditPage({ query }: { readonly query: URLSearchParams }) {
             Find
           </button>
         </form>
+        {asked !== "" && <UnknownRequest key={asked} id={asked} />}
         <Timeline title={title} question={{ address, path_prefix: path }} empty="No event" />
       </div>
     </>

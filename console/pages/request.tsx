@@ -1,5 +1,4 @@
 import type { ComponentChildren } from "preact";
-import { useCallback, useState } from "preact/hooks";
 import type { AuditEvent } from "../audit/event.ts";
 import { madeOf } from "../audit/event-kind.ts";
 import { EventKindTag } from "../audit/event-text.tsx";
@@ -10,29 +9,20 @@ import { NotStored } from "../audit/not-stored.tsx";
 import { readEvents } from "../audit/read-events.ts";
 import { revocationOf } from "../audit/revocation-event.ts";
 import { RevocationText } from "../audit/revocation-text.tsx";
+import { useEarlyLooks } from "../audit/use-early-looks.ts";
 import { useJobs } from "../audit/use-jobs.ts";
 import { WhyRefused } from "../audit/why-refused.tsx";
 import { href } from "../href.ts";
 import { useSession } from "../session.ts";
 import { EntityLink, Metadata, Policies } from "../tokens/links.tsx";
-import { Card, Facts, Loading, PageHead, Time, useLoad, usePolling } from "../ui/index.ts";
-
-/** Looks for an event that is not stored yet, and the pause between two (ms). */
-const EARLY_LOOKS = 6;
-const LOOK_MS = 2_000;
+import { Card, Facts, Loading, PageHead, Time, useLoad } from "../ui/index.ts";
 
 /** A request by its id: who asked for what, the result, and why it was refused. */
 export function RequestPage({ id }: { readonly id: string }) {
   const { api } = useSession();
   const found = useLoad(id, () => readEvents(api, { request_id: id, limit: 1 }));
   const event = found.value?.events[0];
-  const [looks, setLooks] = useState(0);
-  const isEarly = found.value !== null && !event && looks < EARLY_LOOKS;
-  const look = useCallback(() => {
-    setLooks((before) => before + 1);
-    found.reload();
-  }, [found.reload]);
-  usePolling(isEarly, look, LOOK_MS);
+  const isEarly = useEarlyLooks(found, event !== undefined);
   const isOff = found.problem?.status === 400;
   return (
     <>

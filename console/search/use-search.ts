@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import type { RevocationJob } from "../../client/answers.d.ts";
+import type { RevocationJobs } from "../../client/answers.d.ts";
 import { ASKED_PATHS } from "../asked-paths.ts";
 import { requestsBeginning } from "../audit/read-events.ts";
 import { beginningText, isPartOfId, isRequestId } from "../audit/request-id.ts";
@@ -57,7 +57,8 @@ export function useSearch(text: string, isWhole: boolean): Search {
       const itself = mayBeToken(text) ? await textItself(session, text) : NOTHING;
       if (isOld) return;
       if (itself.isKept || itself.found.length > 0) return setTokens({ ...itself, text });
-      const searched = mayList ? await tokensByText(session, text) : NOTHING;
+      // An id that nothing is known by may be a secret-id, and the list of tokens would be asked for it in a URL.
+      const searched = mayList && !isRequestId(text) ? await tokensByText(session, text) : NOTHING;
       const { ids, note } = await idsOf(session, text);
       if (isOld) return;
       const found = searched.isKept ? [] : [...ids, ...listOf(text, searched.found), ...searched.found];
@@ -73,10 +74,9 @@ export function useSearch(text: string, isWhole: boolean): Search {
   // The previous results stay until the next answer, so that the list does not jump.
   const busy = tokens.text !== text;
   const entity = isRequestId(text) ? names.filter((name) => name.href === entityHref(text)) : [];
-  // The id of an entity can't be that of a request, so requests are left out.
-  const before = entity.length > 0 ? tokens.found.filter(({ kind }) => kind !== "Requests") : tokens.found;
-  const found = [...before, ...entity, ...matching([...names, ...PAGES], text)];
-  return { found, note: busy || isRequestId(text) ? "" : tokens.note, refusal, busy };
+  const named = [...entity, ...matching([...names, ...PAGES], text)];
+  const isKnown = isRequestId(text) && named.length > 0;
+  return { found: [...tokens.found, ...named], note: busy || isKnown ? "" : tokens.note, refusal, busy };
 }
 
 const entityHref = (id: string): string => href(["identity"], { id: id.toLowerCase() });
@@ -86,19 +86,26 @@ async function idsOf(
   session: Session,
   text: string,
 ): Promise<{ readonly ids: readonly Found[]; readonly note: string }> {
-  const { api } = session;
-  if (isRequestId(text)) {
-    const id = text.toLowerCase();
-    const mayRead = mayDo(session, ASKED_PATHS.revoke, "update", "sudo");
-    const job = mayRead ? await api.read<RevocationJob>(`sys/tokens/jobs/${id}`) : null;
-    return { ids: job?.ok ? [receiptOf(id)] : [requestOf(id)], note: "" };
-  }
-  if (!isPartOfId(text) || !mayDo(session, ASKED_PATHS.audit, "read", "sudo")) return { ids: [], note: "" };
-  const begun = await requestsBeginning(api, text);
-  if (!begun.ok) return { ids: [], note: "" };
+  const isWhole = isRequestId(text);
+  if (isWhole && (await isReceipt(session, text))) return { ids: [receiptOf(text.toLowerCase())], note: "" };
+  const nothing = { ids: [], note: isWhole ? NO_REQUEST : "" };
+  if (!(isWhole || isPartOfId(text)) || !mayDo(session, ASKED_PATHS.audit, "read", "sudo")) return nothing;
+  const begun = await requestsBeginning(session, text);
+  if (!begun.ok || (isWhole && begun.value.length === 0)) return nothing;
   const { length } = begun.value;
   const note = length === 0 || length > SHOWN_OF_KIND ? beginningText(length) : "";
   return { ids: begun.value.slice(0, SHOWN_OF_KIND).map(requestOf), note };
+}
+
+/** What is said of a whole id that is no known request's: no URL may have it. */
+const NO_REQUEST =
+  "No request is known by this id. It may be a secret-id, so no address gets it. The field of the audit log says where a request is that is not stored.";
+
+/** True for the id of one of the last revocations. Their list is read, since the id may be a secret. */
+async function isReceipt(session: Session, id: string): Promise<boolean> {
+  if (!mayDo(session, ASKED_PATHS.jobs, "read", "sudo")) return false;
+  const answer = await session.api.read<RevocationJobs>(ASKED_PATHS.jobs);
+  return answer.ok && answer.value.jobs.some((job) => job.id === id.toLowerCase());
 }
 
 const receiptOf = (id: string): Found => ({

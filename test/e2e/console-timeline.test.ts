@@ -209,6 +209,37 @@ describe.skipIf(executable === undefined)("timelines in the console", () => {
     await page.unroute("**/audit/events?*");
   });
 
+  it("puts no secret-id into an address, whether it is known, no longer known, or looked for as a request", async () => {
+    const { secret_id, secret_id_accessor } = (await api("POST", "auth/jobs/role/web/secret-id", {})).data;
+    await api("POST", "auth/jobs/role/web/secret-id/destroy", { secret_id });
+    const asked: string[] = [];
+    const keep = (request: { url(): string }): number => asked.push(request.url());
+    page.on("request", keep);
+    for (const id of [secret_id, secret_id_accessor]) {
+      await openPlace(page, "session");
+      await search(String(id));
+      await page.getByText(/^No request is known by this id\. It may be a secret-id/).waitFor();
+      expect(await page.getByRole("option").count()).toBe(0);
+      await page.keyboard.press("Enter");
+      await page.keyboard.press("Escape");
+      await openPlace(page, "audit");
+      await page.getByLabel("Request id, address or path").fill(String(id));
+      await page.getByRole("button", { name: "Find", exact: true }).click();
+      const missing = card("The store has no event with this id");
+      expect(await missing.getByRole("status", { name: "In the log" }).textContent()).toContain(String(id));
+      expect([page.url(), ...asked].filter((url) => url.includes(String(id)))).toEqual([]);
+    }
+    page.off("request", keep);
+    // The entity of a role's logins is named after its role-id.
+    const { role_id } = (await api("GET", "auth/jobs/role/web/role-id")).data;
+    await search(String(role_id));
+    await page.getByRole("option", { name: new RegExp(`${role_id}.*auth/jobs/`) }).waitFor();
+    expect(await page.getByRole("option", { name: /^Request/ }).count()).toBe(0);
+    await page.keyboard.press("Escape");
+    await expectFitsWidths(page);
+    await expectReachable(page);
+  });
+
   it("says of a refused login in words at which method it was, and for which role", async () => {
     const { role_id } = (await api("GET", "auth/jobs/role/web/role-id")).data;
     const body = JSON.stringify({ role_id, secret_id: "none" });
