@@ -1,6 +1,7 @@
 import type { TokenMap } from "../../client/answers.d.ts";
 import { count, counted } from "../format.ts";
-import { type GroupBy, groupOf } from "../tokens/grouping.ts";
+import { href } from "../href.ts";
+import { filterOfGroup, type GroupBy, groupOf } from "../tokens/grouping.ts";
 import { type Item, type MountGroup, restItem, sumOf, type TreeGroup, treeItems } from "./token-map.ts";
 
 /** Returns the address that the area of a group leads to: its trees. */
@@ -24,7 +25,11 @@ function areasOf(group: MountGroup, groups: readonly TreeGroup[], by: GroupBy, o
   const areas = named.map(({ key, trees: number, count }) => {
     const of = trees.get(key) ?? [];
     const [only] = of;
-    return number === 1 && only ? only : { ...joinedItem(mount, key, of, opens), trees: number, count };
+    if (number === 1 && only) return only;
+    const area = { ...joinedItem(mount, key, of, opens), trees: number, count };
+    // Without a named tree there is no map of the group. Its trees are in the list.
+    const filter = only ? null : filterOfGroup(by, key);
+    return filter ? { ...area, opens: href(["tokens"], { ...filter, mount, orphan: "true" }) } : area;
   });
   const apart = [...trees].flatMap(([key, of]) => (named.some((one) => one.key === key) ? [] : of));
   const unnamed = [...groups.filter(({ key }) => key === ""), group.by_group_other ?? { trees: 0, count: 0 }];

@@ -119,7 +119,9 @@ function Forest({ view, show, unknown }: ForestProps) {
       <UnknownValues names={unknown} />
       {map.problem && <ProblemNotice problem={map.problem} onRetry={map.reload} />}
       {!map.value && map.busy && <div class="treemap" aria-busy="true" />}
-      {map.value && !hasTrees && <NoTrees total={total} mount={mount} />}
+      {map.value && !hasTrees && (
+        <NoTrees total={total} of={group === "" ? mount : title} filter={{ ...ofGroup, mount }} />
+      )}
       {map.value && hasTrees && (
         <div class="stack">
           {by !== "tree" && <GroupsNote text={groupsText(map.value, mount)} />}
@@ -149,7 +151,14 @@ const keysOf = ({ items = [], token }: Item): readonly string[] => [
   ...items.flatMap(keysOf),
 ];
 
-function NoTrees({ total, mount }: { readonly total: number; readonly mount: string }) {
+interface NoTreesProps {
+  readonly total: number;
+  /** The shown group or method; "" for the whole forest. */
+  readonly of: string;
+  readonly filter: Parameters;
+}
+
+function NoTrees({ total, of, filter }: NoTreesProps) {
   if (total === 0) {
     return (
       <div class="card">
@@ -164,19 +173,15 @@ function NoTrees({ total, mount }: { readonly total: number; readonly mount: str
   }
   return (
     <div class="card">
-      <Empty title="No token has another below it yet">
+      <Empty title={of === "" ? "No token has another below it yet" : `No tree of ${of} is drawn`}>
         <p>
-          A token hangs below the one that made it, and ends with it: then there is a tree, and it is drawn here. Make
-          one, and open the token that you are signed in with.
+          {of === ""
+            ? "A token hangs below the one that made it, and ends with it: then there is a tree, and it is drawn here."
+            : `${counted(total, "token")}: the map draws only the largest trees, and no single tokens.`}
         </p>
-        <div class="row">
-          <a class="button primary" href={href(["new-token"])}>
-            New token
-          </a>
-          <a class="button" href={href(["tokens"], { mount })}>
-            All tokens
-          </a>
-        </div>
+        <a class="button primary" href={href(["tokens"], filter)}>
+          {of === "" ? "All tokens" : "Its tokens"}
+        </a>
       </Empty>
     </div>
   );

@@ -97,6 +97,20 @@ describe("the map by service", () => {
     expect(frame?.items?.map(({ count }) => count)).toEqual([30, 20, 20]);
   });
 
+  it("leads from a group without a named tree to the list of its first tokens", () => {
+    const groups = map.groups.map((group) => ({
+      ...group,
+      by_group: [
+        { key: "payments", trees: 2, count: 50 },
+        { key: "single & alone", trees: 3, count: 3 },
+      ],
+    }));
+    const single: TokenMap = { ...map, groups };
+    const areas = itemsByGroup(single, itemsOfMap(single), "name", () => "its trees")[0]?.items ?? [];
+    const list = "/ui/tokens?display_name=single+%26+alone&mount=auth%2Faws%2F&orphan=true";
+    expect(areas.slice(0, 2).map(({ opens }) => opens)).toEqual(["its trees", list]);
+  });
+
   it("opens a group into its trees", () => {
     const [frame] = itemsOfGroup(map, items, "name", "payments");
     expect(frame).toMatchObject({ mount: "auth/aws/", count: 50 });
