@@ -27,8 +27,10 @@ export function checkFinding(
       text: "An ended token is named once the clean-up has come to it, and for as long as its end is kept.",
     };
   }
-  if (isLeast && ended >= total && next === "")
-    return { tone: "good", title: `All that the sweep has named are refused: ${count(ended)}`, text: "" };
+  if (isLeast && ended >= total && next === "") {
+    const title = `All that the clean-up has named so far can no longer be used: ${counted(ended, "token")}`;
+    return { tone: "good", title, text: "" };
+  }
   if (!isLeast && ended >= total)
     return { tone: "good", title: `All of these are refused: ${count(ended)} of ${count(total)}`, text: "" };
   return {

@@ -1,5 +1,5 @@
 import { count } from "../format.ts";
-import type { Amount } from "../tokens/amount.ts";
+import { type Amount, amountText } from "../tokens/amount.ts";
 import type { Unrevoked } from "./whole-receipt.ts";
 
 /** Numbers of the leases of ended tokens, by state. */
@@ -23,6 +23,10 @@ export function leaseSums(before: Amount, { waiting, failing, more }: Unrevoked,
   const all = Math.max(before.count, left);
   return { all, ended: !isWhole || before.more || more ? null : all - left, waiting, failing };
 }
+
+/** The leases of tokens, when none is left. */
+export const allEndedText = (leases: Amount): string =>
+  leases.count === 1 && !leases.more ? "The only lease has ended" : `Leases: all ${amountText(leases)} have ended`;
 
 /** `Leases: 2 in all: 0 ended, 0 waiting, 2 failing`. */
 export function leaseText({ all, ended, waiting, failing }: LeaseSums): string {

@@ -1,8 +1,8 @@
 import { counted } from "../format.ts";
 import { LeaseFailures } from "../leases/failures.tsx";
-import { type Amount, amountText } from "../tokens/amount.ts";
+import type { Amount } from "../tokens/amount.ts";
 import { Notice } from "../ui/index.ts";
-import { leaseSums, leaseText } from "./lease-sums.ts";
+import { allEndedText, leaseSums, leaseText } from "./lease-sums.ts";
 import type { Unrevoked } from "./whole-receipt.ts";
 
 interface LeasesNoticeProps {
@@ -22,7 +22,7 @@ export function LeasesNotice({ before, unrevoked, ended, isWhole, onTried }: Lea
   const left = waiting + failing;
   if (left === 0 && !more) {
     if (before.count === 0) return null;
-    if (isWhole) return <Notice tone="good" title={`Leases: all ${amountText(before)} have ended`} />;
+    if (isWhole) return <Notice tone="good" title={allEndedText(before)} />;
     const known = ended === 0 ? "" : `all of ${counted(ended, "token")} have ended; `;
     return <Notice tone="warn" title={`Leases: ${known}those of the tokens that were not checked are not known`} />;
   }

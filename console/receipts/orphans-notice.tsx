@@ -69,4 +69,4 @@ function Asked({ of, ask, action }: AskedProps) {
 }
 
 /** Before a revocation the orphans can't be ended yet: its receipt does that. */
-export const ENDED_LATER = () => <p>They have trees of their own. The receipt lists them, and ends them too.</p>;
+export const ENDED_LATER = () => <p>They have trees of their own. The receipt lists them, and can end them.</p>;

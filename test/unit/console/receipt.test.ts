@@ -3,7 +3,7 @@ import type { EndedCheck, Receipt } from "../../../client/answers.d.ts";
 import { endedText, isCutOff } from "../../../console/identity/ended-text.ts";
 import { checkFinding } from "../../../console/receipts/check-finding.ts";
 import { leaseHeadline } from "../../../console/receipts/lease-headline.ts";
-import { leaseSums, leaseText } from "../../../console/receipts/lease-sums.ts";
+import { allEndedText, leaseSums, leaseText } from "../../../console/receipts/lease-sums.ts";
 import { MOST_PAGES, wholeCheck, wholeReceipt } from "../../../console/receipts/whole-receipt.ts";
 import { done, failed } from "../../../console/result.ts";
 import { MOST_NAMED, refusalOf } from "../../../console/tokens/selection.ts";
@@ -33,6 +33,12 @@ describe("the sentence about the leases of a revocation", () => {
   const check = { checked: 1080, ended: 1080, unknown: 0, alive: [], unanswered: [], unrevoked_leases: NONE, next: "" };
   const failing = { ...check, unrevoked_leases: { ...NONE, failing: 8 } };
 
+  it("says of one lease that it has ended", () => {
+    expect(allEndedText({ count: 1, more: false })).toBe("The only lease has ended");
+    expect(allEndedText({ count: 1, more: true })).toBe("Leases: all 1+ have ended");
+    expect(allEndedText(leases)).toBe("Leases: all 8 have ended");
+  });
+
   it("says done only without leases, or when all are known to have ended", () => {
     const none = { count: 0, more: false };
     for (const state of ["checking", "failed", "not asked", check] as const)
@@ -59,7 +65,13 @@ describe("the answer of the trees", () => {
     [{ checked: 3, ended: 2, alive: ["a"], next: "" }, 3, false, "bad", "1 token of 3 can be used"],
     [{ checked: 0, ended: 0, alive: [], next: "" }, 3, false, "warn", "None of them is named, so none was checked"],
     [{ checked: 3, ended: 3, alive: [], next: "" }, 3, false, "good", "All of these are refused: 3 of 3"],
-    [{ checked: 4, ended: 4, alive: [], next: "" }, 3, true, "good", "All that the sweep has named are refused: 4"],
+    [
+      { checked: 4, ended: 4, alive: [], next: "" },
+      3,
+      true,
+      "good",
+      "All that the clean-up has named so far can no longer be used: 4 tokens",
+    ],
     [
       { checked: 3, ended: 3, alive: [], next: "c" },
       3,

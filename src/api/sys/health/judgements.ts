@@ -360,9 +360,12 @@ export interface TokenFacts {
   readonly total: number;
 }
 
+const neverEnd = (count: number): string => `${count} never ${count === 1 ? "ends" : "end"}`;
+
 export function judgeRootTokens({ root, endlessRoot, more }: TokenFacts): Finding {
-  const seen = `${root}${more ? " or more" : ""}, of which ${endlessRoot} never end`;
-  if (endlessRoot === 0) return good(root === 0 ? "none lives" : `${seen.split(",")[0]}, all of which end`);
+  const seen = `${root}${more ? " or more" : ""}, ${root === 1 ? "which never ends" : `of which ${neverEnd(endlessRoot)}`}`;
+  if (endlessRoot === 0)
+    return good(root === 0 ? "none lives" : `${seen.split(",")[0]}, ${root === 1 ? "which ends" : "all of which end"}`);
   return attention(
     seen,
     "Revoke it when policies and methods are set up (grove tokens --policy root); a new one can be made.",
@@ -371,7 +374,7 @@ export function judgeRootTokens({ root, endlessRoot, more }: TokenFacts): Findin
 }
 
 export function judgeEndless({ endless, endlessRoot, total }: TokenFacts): Finding {
-  const seen = `${endless} of ${total} tokens never end`;
+  const seen = `of ${total} tokens ${neverEnd(endless)}`;
   if (endless <= endlessRoot) return good(seen);
   return attention(
     seen,

@@ -210,7 +210,13 @@ describe("the other rules", () => {
 
   it("are about root tokens and others that never end", () => {
     const facts = { root: 1, endlessRoot: 0, more: false, endless: 0, total: 9 };
-    expect(rules.judgeRootTokens(facts)).toMatchObject({ state: "ok", seen: "1, all of which end" });
+    expect(rules.judgeRootTokens(facts)).toMatchObject({ state: "ok", seen: "1, which ends" });
+    const seen = (root: number, endlessRoot: number, more = false) =>
+      rules.judgeRootTokens({ ...facts, root, endlessRoot, more }).seen;
+    expect([seen(2, 0), seen(1, 1), seen(2, 1), seen(3, 2)]).toEqual([
+      ...["2, all of which end", "1, which never ends", "2, of which 1 never ends", "3, of which 2 never end"],
+    ]);
+    expect(rules.judgeEndless({ ...facts, endless: 1 }).seen).toBe("of 9 tokens 1 never ends");
     expect(rules.judgeRootTokens({ ...facts, endlessRoot: 1 }).state).toBe("attention");
     expect(rules.judgeEndless({ ...facts, endless: 1, endlessRoot: 1 }).state).toBe("ok");
     expect(rules.judgeEndless({ ...facts, endless: 2, endlessRoot: 1 }).state).toBe("attention");
