@@ -4,7 +4,7 @@ import { type Names, namesBy, namesOfEntities } from "./entity-names.ts";
 import { pathOf } from "./href.ts";
 
 /** Most tokens whose names a page reads, with one request each. */
-const MOST_TOKENS = 12;
+const MOST_TOKENS = 20;
 
 export const readEntityNames = (api: Api): Names =>
   namesOfEntities(async (ids) => {

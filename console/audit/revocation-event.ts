@@ -1,6 +1,6 @@
 import type { RevocationJob } from "../../client/answers.d.ts";
 import { counted } from "../format.ts";
-import { type EntityNamesById, selectionText } from "../tokens/filter.ts";
+import { type EntityNamesById, jobSelectionText } from "../tokens/filter.ts";
 import type { AuditEvent } from "./event.ts";
 
 /** A bulk revocation in an event. */
@@ -31,16 +31,17 @@ export function revocationText({ isDry, total }: NotedRevocation): string {
   return total === null ? "Began to end tokens" : `Ended ${counted(total, "token")}`;
 }
 
-type ListedJob = Pick<RevocationJob, "id" | "filter" | "named">;
+type ListedJob = Pick<RevocationJob, "id" | "filter" | "named" | "total">;
 
 /** The selected tokens in words: by the filter of the job, else by the names of the fields. */
 export function meantText(
   { job, fields }: NotedRevocation,
   jobs: readonly ListedJob[],
-  names?: EntityNamesById,
+  names: EntityNamesById = new Map(),
+  tokenName = "",
 ): string {
   const listed = jobs.find(({ id }) => id === job);
-  if (listed) return selectionText(listed.filter, listed.named, names);
+  if (listed) return jobSelectionText(listed, names, tokenName);
   if (fields.includes("accessors")) return "selected tokens";
   return fields.length === 0 ? "" : `chosen by ${fields.map((name) => name.replaceAll("_", " ")).join(", ")}`;
 }

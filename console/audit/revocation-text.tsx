@@ -1,7 +1,7 @@
 import type { RevocationJobs } from "../../client/answers.d.ts";
 import { href } from "../href.ts";
-import { entitiesOf } from "../tokens/filter.ts";
-import { useEntityNames } from "../use-names.ts";
+import { entitiesOf, onlyAccessor } from "../tokens/filter.ts";
+import { useEntityNames, useTokenName } from "../use-names.ts";
 import { meantText, type NotedRevocation, receiptOf, revocationText } from "./revocation-event.ts";
 
 interface RevocationTextProps {
@@ -12,8 +12,9 @@ interface RevocationTextProps {
 
 /** A bulk revocation or its dry run in words, with a link to the receipt. */
 export function RevocationText({ noted, jobs }: RevocationTextProps) {
-  const names = useEntityNames(entitiesOf(jobs.filter(({ id }) => id === noted.job).map(({ filter }) => filter)));
-  const meant = meantText(noted, jobs, names);
+  const filters = jobs.filter(({ id }) => id === noted.job).map(({ filter }) => filter);
+  const tokenName = useTokenName(filters.map(onlyAccessor).join(""));
+  const meant = meantText(noted, jobs, useEntityNames(entitiesOf(filters)), tokenName);
   const receipt = receiptOf(noted);
   return (
     <>

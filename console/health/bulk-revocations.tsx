@@ -3,11 +3,11 @@ import { count, counted } from "../format.ts";
 import { href } from "../href.ts";
 import { done } from "../result.ts";
 import { useSession } from "../session.ts";
-import { entitiesOf, selectionText } from "../tokens/filter.ts";
+import { type EntityNamesById, entitiesOf, jobSelectionText, onlyAccessor } from "../tokens/filter.ts";
 import { AskedBy, EntityLink } from "../tokens/links.tsx";
 import { isUnderWay } from "../tokens/revocation-preview.ts";
 import { Card, DataTable, Time, useLoad, usePolling } from "../ui/index.ts";
-import { useEntityNames } from "../use-names.ts";
+import { useEntityNames, useTokenName } from "../use-names.ts";
 import { cleanUpText } from "./clean-up-text.ts";
 import { JobState, useLeaseChecks } from "./job-state.tsx";
 
@@ -44,9 +44,8 @@ export function BulkRevocations() {
           columns={[
             {
               label: "Which tokens",
-              cell: ({ id, filter, named }) => (
-                <a href={href(["receipts", id])}>{selectionText(filter, named, names)}</a>
-              ),
+              wraps: true,
+              cell: (job) => <JobLink job={job} names={names} />,
             },
             { label: "By", cell: ({ asked_by: by }) => <AskedBy by={by} /> },
             { label: "Began", cell: ({ started }) => <Time at={started} /> },
@@ -82,6 +81,17 @@ export function BulkRevocations() {
       )}
     </Card>
   );
+}
+
+interface JobLinkProps {
+  readonly job: RevocationJobs["jobs"][number];
+  readonly names: EntityNamesById;
+}
+
+/** What a job revokes, as a link to its receipt. */
+function JobLink({ job, names }: JobLinkProps) {
+  const tokenName = useTokenName(onlyAccessor(job.filter));
+  return <a href={href(["receipts", job.id])}>{jobSelectionText(job, names, tokenName)}</a>;
 }
 
 /** The progress of a clean-up. */

@@ -4,8 +4,8 @@ import { counted } from "../format.ts";
 import { href } from "../href.ts";
 import { useSession } from "../session.ts";
 import { amountText } from "../tokens/amount.ts";
-import { entitiesOf, selectionText } from "../tokens/filter.ts";
-import { AskedBy } from "../tokens/links.tsx";
+import { entitiesOf, onlyAccessor, selectionText } from "../tokens/filter.ts";
+import { AskedBy, ParentLink } from "../tokens/links.tsx";
 import { entitiesIn, groupRows, type Preview } from "../tokens/revocation-preview.ts";
 import { WaysBackNotice } from "../tokens/ways-back-notice.tsx";
 import { Card, downloadJson, Facts, ProblemNotice, Time } from "../ui/index.ts";
@@ -42,12 +42,13 @@ export function ReceiptCard({ receipt, preview, onCheck }: ReceiptCardProps) {
     return named.ok ? orphansOfTokens(api, named.value.accessors) : named;
   };
   const owners = useEntityNames([...(preview ? entitiesIn(preview) : []), ...entitiesOf([receipt.filter])]);
+  const only = onlyAccessor(receipt.filter);
   const rows = {
     "Asked by": <AskedBy by={by} />,
     Request: receipt.request_id !== "" && <RequestLink id={receipt.request_id} />,
     Began: <Time at={receipt.started} both />,
     "Came to its end": receipt.finished ? <Time at={receipt.finished} both /> : "not yet",
-    Filter: selectionText(receipt.filter, 0, owners),
+    Filter: only === "" ? selectionText(receipt.filter, 0, owners) : <ParentLink parent={only} />,
     Matched: counted(numbers.matched, "token"),
     "Ended in all": counted(numbers.total, "token"),
     "Leases that they had": amountText(numbers.leases),

@@ -1,5 +1,5 @@
 import type { Token } from "../../client/answers.d.ts";
-import { counted } from "../format.ts";
+import { count, counted, shortAccessor } from "../format.ts";
 import type { Selection } from "./selection.ts";
 
 /** A filter in the query of the page, with the names of the inventory's API. */
@@ -84,16 +84,37 @@ export const filterOfBody = (body: Readonly<Record<string, unknown>>): Filter =>
 /** Spellings of true. */
 const SET: ReadonlySet<string> = new Set(["true", "True", "TRUE", "t", "T", "1"]);
 
+/** The accessor of the only selected token; "" for another selection. */
+export function onlyAccessor({ accessors }: Readonly<Record<string, unknown>>): string {
+  const [only, ...others]: readonly unknown[] = Array.isArray(accessors) ? accessors : [];
+  return typeof only === "string" && others.length === 0 ? only : "";
+}
+
+/** What a job revokes, in words: `token-payments-api (…suffix) and 16 below`, or its selection. */
+export function jobSelectionText(
+  { filter, named, total }: { readonly [_ in "named" | "total"]: number } & { readonly filter: object },
+  names: EntityNamesById,
+  tokenName: string,
+): string {
+  const body = { ...filter };
+  const accessor = onlyAccessor(body);
+  if (accessor === "") return selectionText(body, named, names);
+  const below = total > 1 ? ` and ${count(total - 1)} below` : "";
+  return `${tokenName || "token"} (${shortAccessor(accessor)})${below}`;
+}
+
 /**
- * The selection of a revocation in words: `policy deploy, root tokens too`, or the number of selected tokens.
+ * The selection of a revocation in words: `policy deploy, root tokens too`, or the number of selected tokens. These
+ * were named, so that the options, which widen a filter, are not said of them.
  *
  * @param named the number of selected tokens, for a listed job, whose body has no accessors
  */
 export function selectionText(body: Readonly<Record<string, unknown>>, named = 0, names = NO_NAMES): string {
   const { accessors, include_root: root, include_self: self, ...filter } = body;
   const selected = Array.isArray(accessors) ? accessors.length : named;
+  if (selected > 0) return counted(selected, "selected token");
   return [
-    selected > 0 ? counted(selected, "selected token") : filterText(filterOfBody(filter), names),
+    filterText(filterOfBody(filter), names),
     ...(SET.has(String(root)) ? ["root tokens too"] : []),
     ...(SET.has(String(self)) ? ["the token that asked too"] : []),
   ].join(", ");

@@ -248,6 +248,10 @@ describe.skipIf(executable === undefined)("the console beside other services", (
     await page.route("**/v1/sys/tokens/map*", (route) => route.fulfill({ json: unswept.body }));
     await page.getByRole("button", { name: "Revoke 2 tokens" }).click();
     await page.waitForURL(/receipts\//);
+    const whose = /^Revocation of token-fleet \(….{10}\) and 1 below$/;
+    await page.getByRole("heading", { level: 1, name: whose }).waitFor();
+    await visit(page, "Health");
+    await page.getByRole("link", { name: /^token-fleet \(….{10}\) and 1 below$/ }).waitFor();
     await visit(page, "Forest");
     const fleet = page.getByRole("button", { name: /^(?:token-|…)fleet.*revoked$/ });
     await fleet.waitFor();

@@ -135,7 +135,8 @@ export function setAsideOf({ set_aside: stored }: Pick<JobRow, "set_aside">): re
 
 export function jobOf(row: JobRow): RevocationJob {
   const selection = storedJson<Selection>(row.selection);
-  const { accessors: _, ...words } = storedJson<Record<string, unknown>>(selection.sent);
+  const { accessors, ...words } = storedJson<Record<string, unknown>>(selection.sent);
+  const isOfOne = selection.accessors?.length === 1;
   const count = storedJson<CountState>(row.count);
   const tally = isCounted(count) ? count.tally : null;
   const { by: _by, ...numbers } = count.tally;
@@ -145,7 +146,7 @@ export function jobOf(row: JobRow): RevocationJob {
     dry: row.dry === 1,
     state: row.state,
     selection,
-    sent: JSON.stringify(words),
+    sent: JSON.stringify(isOfOne ? { ...words, accessors } : words),
     named: selection.accessors?.length ?? 0,
     asked: selection.asked,
     startedAt: row.started_at,

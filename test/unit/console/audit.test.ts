@@ -114,7 +114,7 @@ describe("a revocation of many in the log", () => {
   });
 
   it("says what was meant as its job does, or else by which fields it was chosen", () => {
-    const jobs = [{ id: "j1", filter: { policy: "old" }, named: 0 }];
+    const jobs = [{ id: "j1", filter: { policy: "old" }, named: 0, total: 320 }];
     expect(meantText(done, jobs)).toBe("policy old");
     expect(meantText(done, [])).toBe("chosen by search");
     expect(meantText(noted({ dry_run: true, fields: ["entity_id", "include_root"] }), jobs)).toBe(

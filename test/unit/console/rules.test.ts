@@ -12,6 +12,7 @@ import {
   filterOfBody,
   filterText,
   isMeant,
+  jobSelectionText,
   linesOfPairs,
   pairsOfLines,
   selectionText,
@@ -205,14 +206,25 @@ describe("the filter of the tokens page", () => {
     expect(selectionText({ policy: "web", metadata: ["owner=a", "run=1"], include_root: true })).toBe(
       "policy web, metadata owner=a, run=1, root tokens too",
     );
-    expect(selectionText({ accessors: ["a1", "a2"], include_self: "1", include_root: false })).toBe(
-      "2 selected tokens, the token that asked too",
-    );
+    // Options widen a filter; a token that is named ends by its name.
+    expect(selectionText({ accessors: ["a1", "a2"], include_self: "1", include_root: true })).toBe("2 selected tokens");
+    expect(selectionText({ policy: "web", include_self: "1" })).toBe("policy web, the token that asked too");
     expect(selectionText({ entity_id: "e-1", include_root: true }, 0, new Map([["e-1", "Dana Doe"]]))).toBe(
       "entity Dana Doe, root tokens too",
     );
     expect(selectionText({ include_self: "false" }, 1)).toBe("1 selected token");
     expect(selectionText({ created_before: "2026-11-22" })).toBe("created before 2026-11-22");
+  });
+
+  it("of one token is called by its name, the end of its accessor and what ended below it", () => {
+    const filter = { accessors: ["accessor-0123456789"], include_root: true, include_self: true };
+    const of = (job: Parameters<typeof jobSelectionText>[0], name = "token-api") =>
+      jobSelectionText(job, new Map(), name);
+    expect(of({ filter, named: 1, total: 17 })).toBe("token-api (…0123456789) and 16 below");
+    expect(of({ filter, named: 1, total: 1 })).toBe("token-api (…0123456789)");
+    expect(of({ filter, named: 1, total: 0 }, "")).toBe("token (…0123456789)");
+    expect(of({ filter: {}, named: 900, total: 1 })).toBe("900 selected tokens");
+    expect(of({ filter: { policy: "web" }, named: 0, total: 5 })).toBe("policy web");
   });
 
   it("keeps a time to the minute on its way through an input", () => {

@@ -415,6 +415,12 @@ describe("revocation by a filter", () => {
     vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 600_000 });
     const real = { accessors: [victim.accessor], dry_run: false, expected_count: 1 };
     const { data } = await post("sys/tokens/revoke", real);
+    // The list names the only token of a job, and no more.
+    const listed = (await read("sys/tokens/jobs")).jobs as { id: string }[];
+    expect(listed.find(({ id }) => id === data.job)).toMatchObject({
+      filter: { accessors: [victim.accessor] },
+      named: 1,
+    });
     const jobs = revocationsOf(bindings);
     await runInDurableObject(jobs, (_, { storage }) => storage.deleteAlarm());
     await evictDurableObject(jobs);
