@@ -248,8 +248,7 @@ describe.skipIf(executable === undefined)("timelines in the console", () => {
     await openPlace(page, `requests/${answer.headers.get("X-Request-Id")}`);
     const why = card("Why it was refused");
     await why.getByText("It was a login at the approle method auth/jobs/ with the role web.").waitFor();
-    const { errors } = (await answer.json()) as { readonly errors: readonly string[] };
-    await why.getByText(`Its method refused it: ${errors[0]}`).waitFor();
+    await why.getByText(/The check secret_id failed: “The role has no such secret-id/).waitFor();
     await why.getByRole("link", { name: "Refused logins of jobs" }).waitFor();
     await card("What was asked").getByText("at auth/jobs/ with the role web").waitFor();
     await expectAccessible(page);
