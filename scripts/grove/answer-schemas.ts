@@ -273,7 +273,7 @@ const EVENT = z.looseObject({
   response: z
     .looseObject({
       auth: EVENT_TOKEN.optional(),
-      wrap_info: z.looseObject({ accessor: z.string().optional() }).optional(),
+      wrap_info: z.looseObject({ accessor: z.string().optional(), wrapped_accessor: z.string().optional() }).optional(),
     })
     .optional(),
   target_accessor: z.string().optional(),

@@ -14,6 +14,7 @@ import { factLines, headLines, linesOf } from "./find-lines.ts";
 import { type TextToFind, textsToFind } from "./find-texts.ts";
 import { isConfirmed } from "./revoke.ts";
 import { number } from "./token-lines.ts";
+import { aliveWrapped, wrappedTokens } from "./wrapped-tokens.ts";
 
 type Wanted = Extract<GroveCommand, { kind: "contain-text" }>;
 type Credential = NonNullable<FoundText["credential"]>;
@@ -46,7 +47,7 @@ export async function containText(session: Session, wanted: Wanted): Promise<Cal
   if (json && !wanted.yes) return failed("nothing was ended: with --json nothing is asked; --yes ends it");
   if (!json) for (const line of [...headLines(terminal, found), ...factLines(terminal, found)]) terminal.out(line);
   if (kind === "lease") return containLease(session, wanted, text);
-  if (token) return endToken(session, wanted, token);
+  if (token) return endToken(session, wanted, kind, token);
   if (!credential) return leftAlone(session, found);
   return isOfTeam
     ? deleteTeamToken(session, wanted, { text, credential })
@@ -54,15 +55,22 @@ export async function containText(session: Session, wanted: Wanted): Promise<Cal
 }
 
 /**
- * Ends a token with all below it. The text of a root token names this one token, so --include-root, which protects root
- * tokens that a filter matches by chance, is not needed.
+ * Ends a token with all below it, and what a wrapping token holds: nobody can take that any more. The text of a root
+ * token names this one token, so --include-root, which protects root tokens that a filter matches by chance, is not needed.
  */
-function endToken(session: Session, wanted: Wanted, { accessor, policies }: Token): Promise<Called<number>> {
+async function endToken(session: Session, wanted: Wanted, kind: string, token: Token): Promise<Called<number>> {
   const { terminal, json } = session;
+  const { accessor, policies } = token;
   const isRoot = policies.includes("root");
   if (isRoot && !json) terminal.out(styled(terminal, "red", "  it is a root token, to which nothing is forbidden"));
+  const inside = kind === "wrapping" ? await wrappedTokens(session, accessor) : ok([]);
+  const wrapped = inside.ok ? inside.value : [];
+  if (!json) for (const one of wrapped) terminal.out(`  holds the token ${one}, which ends with it`);
   const includeRoot = wanted.includeRoot || isRoot;
-  return endTokens(session, { ...SELECTED, ...wanted, includeRoot, kind: "contain", accessors: [accessor] });
+  const accessors = [accessor, ...wrapped];
+  const ended = await endTokens(session, { ...SELECTED, ...wanted, includeRoot, kind: "contain", accessors });
+  if (!ended.ok || ended.value !== 0 || inside.ok) return ended;
+  return failed(`a token that it held may be alive: which one is not known (${inside.error.message})`);
 }
 
 /** What a selection by accessors leaves open. */
@@ -88,6 +96,15 @@ async function endedBefore(session: Session, found: FoundText): Promise<Called<n
   if (found.unrevoked_leases) return failed("nothing was ended: it had ended before, but a secret can still be used");
   if (found.kind === "jwt")
     return failed("nothing was ended: it had ended before, and tokens of its logins may live on");
+  if (found.kind === "wrapping" && found.token) {
+    const left = await aliveWrapped(session, found.token.accessor);
+    if (!left.ok) return failed(`it had ended before; what it held is not known: ${left.error.message}`);
+    const [alive] = left.value;
+    if (alive)
+      return failed(
+        `it had ended before, but the token that it held is alive: ${asCalled(`contain --accessor ${alive}`)}`,
+      );
+  }
   if (!session.json) session.terminal.out(styled(session.terminal, "green", "It had ended before."));
   return ok(0);
 }

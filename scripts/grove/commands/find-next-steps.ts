@@ -29,7 +29,8 @@ export function nextSteps(
     const root = token.policies.includes("root") ? " --include-root" : "";
     const self = isOwn ? " --include-self" : "";
     const end = `  revoke it with all below${isNear ? ", if its text may have leaked as well" : ""}: ${asCalled(`contain --accessor ${token.accessor}${root}${self}`)}`;
-    return [...about, end];
+    const alone = `  end the lease alone: ${asCalled("contain -")} (which reads the text as this command does)`;
+    return kind === "lease" ? [...about, alone, end] : [...about, end];
   }
   if (kind !== "batch" && !credential) return [];
   const team = credential?.metadata.team_id;

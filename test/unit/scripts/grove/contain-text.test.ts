@@ -281,6 +281,45 @@ describe("grove contain -", () => {
     expect(said).toEqual(["nothing was ended: it had ended before, but a secret can still be used"]);
   });
 
+  describe("of a wrapping token", () => {
+    const held = { response: { wrap_info: { accessor: "t1", wrapped_accessor: "t2" } } };
+    beforeEach(() => {
+      const event = { kind: "change", type: "response", time: "2026-11-22T01:00:00Z", ...held };
+      replies["GET /v1/sys/audit/events"] = data({ events: [event], next: "" });
+    });
+
+    it("ends the token that it holds too", async () => {
+      replies["POST /v1/sys/tokens/find"] = data({ ...LIVE, kind: "wrapping", token });
+      replies["POST /v1/sys/tokens/verify-ended"] = ended(3);
+      tokensCanBeRevoked();
+      expect(await contain("one", "--yes")).toBe(0);
+      expect(out).toContain("  holds the token t2, which ends with it");
+      expect(asked.find(({ request }) => request.endsWith("tokens/revoke"))?.body).toMatchObject({
+        accessors: ["t1", "t2"],
+      });
+    });
+
+    it("ends with 1 when it is not known what it holds", async () => {
+      replies["GET /v1/sys/audit/events"] = { status: 403, body: { errors: ["permission denied"] } };
+      replies["POST /v1/sys/tokens/find"] = data({ ...LIVE, kind: "wrapping", token });
+      replies["POST /v1/sys/tokens/verify-ended"] = ended(3);
+      tokensCanBeRevoked();
+      expect(await contain("one", "--yes")).toBe(1);
+      expect(out).toContain("refused   3 of 3 tokens: the trees that have them were asked");
+      expect(said.at(-1)).toBe("a token that it held may be alive: which one is not known (permission denied)");
+    });
+
+    it("is not contained while the token that was taken from it is alive", async () => {
+      replies["POST /v1/sys/tokens/find"] = data({ ...LIVE, state: "ended", kind: "wrapping", token });
+      replies["POST /v1/sys/tokens/verify-ended"] = [ended(0, ["t2"]), ended(1)];
+      expect(await contain("one", "--yes")).toBe(1);
+      expect(said.at(-1)).toBe(
+        "it had ended before, but the token that it held is alive: npm run -s grove -- contain --accessor t2",
+      );
+      expect(await contain("one", "--yes")).toBe(0);
+    });
+  });
+
   describe("of a lease", () => {
     const LEASE = "database/creds/app/AbC";
     const check = (state: object) =>

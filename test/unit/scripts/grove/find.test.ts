@@ -353,6 +353,14 @@ describe("grove find", () => {
     expect(out).toContain("  what is above and below it: npm run -s grove -- tree a");
   });
 
+  it("shows of the id of a lease how it is ended alone", async () => {
+    known.one = { ...LIVE, kind: "lease", token: TOKEN };
+    expect(await find("one")).toBe(1);
+    expect(out).toContain(
+      "  end the lease alone: npm run -s grove -- contain - (which reads the text as this command does)",
+    );
+  });
+
   it("ends with 1 for a token that ended and whose leases were not revoked, and says how they are", async () => {
     const failures = [{ lease_id: "db/x", accessor: "a", error: "answered 503", next_attempt: null }];
     const unrevoked = { waiting: 0, failing: 1, more: false, failures };
