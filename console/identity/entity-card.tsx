@@ -5,6 +5,7 @@ import type { AuditQuestion } from "../audit/read-events.ts";
 import { Timeline } from "../audit/timeline.tsx";
 import { entityName, isGenerated } from "../entity-names.ts";
 import { href } from "../href.ts";
+import { RecordForm } from "../records/record-form.tsx";
 import { done } from "../result.ts";
 import { mayDo, useSession } from "../session.ts";
 import { amountText } from "../tokens/amount.ts";
@@ -26,6 +27,7 @@ export function EntityCard(props: CardProps) {
       kind="entity"
       title="Entity"
       groups={ENTITY}
+      form={RecordForm}
       deletion="Its aliases go with it, and it leaves its groups. Its tokens are refused."
       calledBy={(entity) => (isGenerated(entity.name) ? entityName(entity) : "")}
       alsoKnown={(entity) => [aliasNames(entity), entity.disabled && "disabled"].filter(Boolean).join(" · ")}

@@ -1,5 +1,6 @@
 import type { Group } from "../../client/answers.d.ts";
 import { Aliases } from "./aliases.tsx";
+import { GroupForm } from "./group-form.tsx";
 import { type CardProps, IdentityCard } from "./identity-card.tsx";
 import { type Alias, GROUP } from "./record-fields.ts";
 import { Related } from "./related.tsx";
@@ -12,6 +13,7 @@ export function GroupCard(props: CardProps) {
       kind="group"
       title="Group"
       groups={GROUP}
+      form={GroupForm}
       deletion="Its members lose what it gives them, at once. They stay."
     >
       {(group, reload) => (

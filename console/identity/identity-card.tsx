@@ -3,7 +3,7 @@ import type { Entity } from "../../client/answers.d.ts";
 import { pathOf } from "../href.ts";
 import { DeleteButton } from "../records/confirm.tsx";
 import type { FieldGroup } from "../records/field.ts";
-import { RecordForm } from "../records/record-form.tsx";
+import type { RecordForm } from "../records/record-form.tsx";
 import { useSession } from "../session.ts";
 import { Card, Time, useLoad, useTabTitle } from "../ui/index.ts";
 
@@ -19,6 +19,7 @@ interface IdentityCardProps<T> extends CardProps {
   readonly kind: "entity" | "group";
   readonly title: string;
   readonly groups: readonly FieldGroup[];
+  readonly form: typeof RecordForm;
   /** Consequences of its deletion. */
   readonly deletion: string;
   /** A name for people when the record's own name was generated; "" otherwise. */
@@ -35,8 +36,21 @@ type Named = Pick<Entity, "id" | "name" | "creation_time">;
 
 /** One entity or group: its fields, and its deletion. */
 export function IdentityCard<T extends Named>(props: IdentityCardProps<T>) {
-  const { by, value, kind, title, groups, deletion, calledBy, alsoKnown, actions, children, onRenamed, onDeleted } =
-    props;
+  const {
+    by,
+    value,
+    kind,
+    title,
+    groups,
+    form: Form,
+    deletion,
+    calledBy,
+    alsoKnown,
+    actions,
+    children,
+    onRenamed,
+    onDeleted,
+  } = props;
   const { api } = useSession();
   const record = useLoad(`${by} ${value}`, () => api.read<T>(`identity/${kind}/${by}/${pathOf(value)}`));
   const found = record.value;
@@ -73,7 +87,7 @@ export function IdentityCard<T extends Named>(props: IdentityCardProps<T>) {
             <p class="muted">
               <code>{found.id}</code> · made <Time at={found.creation_time} both />
             </p>
-            <RecordForm
+            <Form
               groups={groups}
               record={Object.fromEntries(Object.entries(found))}
               action="Save"

@@ -14,6 +14,8 @@ export function aliasNames(entity: Pick<Entity, "name" | "aliases">): string {
   return [...others.slice(0, NAMED), ...(others.length > NAMED ? ["…"] : [])].join(", ");
 }
 
+const NAMES_OR_IDS = "Names or ids, one a line.";
+
 export const ENTITY: readonly FieldGroup[] = [
   {
     title: "Entity",
@@ -41,8 +43,14 @@ export const GROUP: readonly FieldGroup[] = [
       },
       { name: "policies", label: "Policies", kind: "names", hint: "Tokens of its members have them." },
       { name: "metadata", label: "Metadata", kind: "pairs" },
-      { name: "member_entity_ids", label: "Members, by id", kind: "names", when: ["type", "internal"] },
-      { name: "member_group_ids", label: "Groups in it, by id", kind: "names", when: ["type", "internal"] },
+      { name: "member_entity_ids", label: "Members", kind: "names", hint: NAMES_OR_IDS, when: ["type", "internal"] },
+      {
+        name: "member_group_ids",
+        label: "Groups in it",
+        kind: "names",
+        hint: NAMES_OR_IDS,
+        when: ["type", "internal"],
+      },
     ],
   },
 ];

@@ -3,6 +3,7 @@ import { listedName } from "../entity-names.ts";
 import { href } from "../href.ts";
 import { EntityCard } from "../identity/entity-card.tsx";
 import { GroupCard } from "../identity/group-card.tsx";
+import { GroupForm } from "../identity/group-form.tsx";
 import { ENTITY, GROUP } from "../identity/record-fields.ts";
 import { needsOf } from "../needed-capabilities.ts";
 import { NameList } from "../records/name-list.tsx";
@@ -21,6 +22,7 @@ const KINDS = {
     title: "Entities",
     one: "entity",
     groups: ENTITY,
+    form: RecordForm,
     card: EntityCard,
     empty: {
       title: "No entities yet",
@@ -32,6 +34,7 @@ const KINDS = {
     title: "Groups",
     one: "group",
     groups: GROUP,
+    form: GroupForm,
     card: GroupCard,
     empty: { title: "No groups yet", text: "A group gives its policies to all its members." },
   },
@@ -42,7 +45,7 @@ export function IdentityPage({ query }: { readonly query: URLSearchParams }) {
   const { api } = useSession();
   const part = query.get("part") === "groups" ? "groups" : "entities";
   const unknown = unknownIn(query, { part: Object.keys(KINDS) });
-  const { path, title, one, groups, card: Details, empty } = KINDS[part];
+  const { path, title, one, groups, form: Form, card: Details, empty } = KINDS[part];
   const name = query.get("name") ?? "";
   const id = query.get("id") ?? "";
   const names = useLoad(path, () => api.list(`${path}/name`));
@@ -77,7 +80,7 @@ export function IdentityPage({ query }: { readonly query: URLSearchParams }) {
       <div class="columns">
         {query.has("new") && (
           <Card title={<>New {one}</>} body>
-            <RecordForm
+            <Form
               key={part}
               groups={groups}
               record={null}

@@ -37,7 +37,7 @@ import {
 import type { FormRequest, TerraformRecord } from "./request-commands.ts";
 import { useKnownPolicies } from "./use-known-policies.ts";
 
-interface RecordFormProps<T> {
+export interface RecordFormProps<T> {
   readonly groups: readonly FieldGroup[];
   /** The current record; null for a new one. */
   readonly record: RecordValue | null;
@@ -47,6 +47,10 @@ interface RecordFormProps<T> {
   readonly request: (values: RecordValue) => FormRequest;
   /** The mistake in a field that depends on the other values, checked when each field is valid by itself. */
   readonly mistake?: (values: RecordValue) => Mistake | null;
+  /** The values to send for the values of the fields. */
+  readonly resolve?: (values: RecordValue) => RecordValue;
+  /** Names that can be added to fields of names, besides the policies. */
+  readonly offered?: Readonly<Record<string, readonly string[]>>;
   readonly terraform?: TerraformRecord | undefined;
   /** A text about the running request. */
   readonly working?: string;
@@ -58,9 +62,24 @@ interface RecordFormProps<T> {
   readonly onSaved: (values: RecordValue, data: T, answer: Envelope<T>) => void;
 }
 
+const asTheyAre = (values: RecordValue): RecordValue => values;
+
 /** A form that makes or changes a record. It sends only changed fields. */
 export function RecordForm<T>(props: RecordFormProps<T>) {
-  const { groups, record, action, request, mistake, terraform, working, onTyped, onCancel, onSaved } = props;
+  const {
+    groups,
+    record,
+    action,
+    request,
+    mistake,
+    resolve = asTheyAre,
+    offered,
+    terraform,
+    working,
+    onTyped,
+    onCancel,
+    onSaved,
+  } = props;
   const session = useSession();
   const { api } = session;
   const fields = groups.flatMap((group) => group.fields);
@@ -82,7 +101,7 @@ export function RecordForm<T>(props: RecordFormProps<T>) {
   const [left, setLeft] = useState(0);
   const needs = useMemo((): Needs | null => {
     if (alone.length > 0) return null;
-    const { path, method } = request(valuesNow());
+    const { path, method } = request(resolve(valuesNow()));
     return needsOf(path, method);
   }, [left]);
 
@@ -91,7 +110,7 @@ export function RecordForm<T>(props: RecordFormProps<T>) {
 
   const submit = async (event: Event): Promise<void> => {
     if (!attempt(event, wrong.length === 0) || busy || isSame) return;
-    const values = valuesNow();
+    const values = resolve(valuesNow());
     setBusy(true);
     const { path, ...options } = request(values);
     const refusal = await refusalOfParts(session, addressedValues(path, values));
@@ -123,7 +142,7 @@ export function RecordForm<T>(props: RecordFormProps<T>) {
                   value={typed[field.name] ?? ""}
                   wrong={tried || typed[field.name] !== "" ? wrongOf(field) : ""}
                   warning={unknownPoliciesText(field, typed[field.name] ?? "", policies)}
-                  offered={namesPolicies(field) && policies ? [...policies] : []}
+                  offered={offered?.[field.name] ?? (namesPolicies(field) && policies ? [...policies] : [])}
                   fixed={record !== null && field.fixed === true}
                   onChange={(value) => {
                     change((now) => ({ ...now, [field.name]: value }));
@@ -162,7 +181,7 @@ export function RecordForm<T>(props: RecordFormProps<T>) {
         </AllowedButton>
       </div>
       <CopyAs
-        values={alone.length > 0 ? null : copiedValues(shown, before, typed)}
+        values={alone.length > 0 ? null : resolve(copiedValues(shown, before, typed))}
         request={request}
         fields={fields}
         terraform={terraform}

@@ -1,0 +1,48 @@
+import type { EntityList } from "../../client/answers.d.ts";
+import type { Api } from "../api.ts";
+import { listedName } from "../entity-names.ts";
+import { RecordForm, type RecordFormProps } from "../records/record-form.tsx";
+import { done } from "../result.ts";
+import { useSession } from "../session.ts";
+import { useLoad } from "../ui/index.ts";
+import {
+  type KnownMembers,
+  knownNames,
+  memberMistake,
+  offeredMembers,
+  withMemberIds,
+  withMemberNames,
+} from "./member-names.ts";
+
+/** Most entities, and most groups, that are known by name. */
+const MOST_NAMES = 2_000;
+
+/** The form of a group, in which members have their names. Members whose names can't be read have their ids. */
+export function GroupForm<T>({ record, ...props }: RecordFormProps<T>) {
+  const { api } = useSession();
+  const { value: known } = useLoad("members", async () => done(await readMembers(api)));
+  if (!known) return <div aria-busy="true" />;
+  return (
+    <RecordForm
+      {...props}
+      record={record && withMemberNames(record, known)}
+      resolve={(values) => withMemberIds(values, known)}
+      mistake={(values) => memberMistake(values, known)}
+      offered={offeredMembers(known)}
+    />
+  );
+}
+
+async function readMembers(api: Api): Promise<KnownMembers> {
+  const asked = { list: true, limit: MOST_NAMES };
+  const [entities, groups] = await Promise.all([
+    api.read<Partial<EntityList>>("identity/entity/id", asked),
+    api.read<{ readonly key_info?: Readonly<Record<string, { readonly name: string }>> }>("identity/group/id", asked),
+  ]);
+  const listed = entities.ok ? Object.entries(entities.value.key_info ?? {}) : [];
+  const listedGroups = groups.ok ? Object.entries(groups.value.key_info ?? {}) : [];
+  return {
+    entity: knownNames(listed.map(([id, entity]) => ({ id, name: entity.name, called: listedName(entity) }))),
+    group: knownNames(listedGroups.map(([id, { name }]) => ({ id, name, called: name }))),
+  };
+}
