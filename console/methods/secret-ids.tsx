@@ -2,6 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { Api } from "../api.ts";
 import { count } from "../format.ts";
+import { href } from "../href.ts";
 import { needsOf } from "../needed-capabilities.ts";
 import { ConfirmButton } from "../records/confirm.tsx";
 import type { RecordValue } from "../records/field.ts";
@@ -183,8 +184,12 @@ function Destroy({ path, accessor, role, onDone }: DestroyProps) {
       <p>
         The secret-id with the accessor <code>{accessor}</code> can no longer be used to log in.{" "}
         {role.token_ends_with_secret_id === true
-          ? "The tokens that it gave end with it, and everything below them."
+          ? "The tokens that it gave end with it, and everything below them. Those of logins before the role said so stay."
           : "The tokens that it gave stay until they end."}
+      </p>
+      <p>
+        <a href={href(["audit"], { accessor })}>Its logins, and the tokens that they made</a>: each can be revoked on
+        its page.
       </p>
     </ConfirmButton>
   );

@@ -12,10 +12,16 @@ import { Field, PageHead, TextInput, useTried } from "../ui/index.ts";
 
 const placeOf = (text: string): string => href(["audit"], isAddress(text) ? { address: text } : { path: text });
 
-/** All events, or those of an address or a path prefix, which are parameters of the page. */
+function titleOf(address: string, path: string, accessor: string): string {
+  if (accessor !== "") return `Events of ${accessor}`;
+  return address !== "" ? `Events from ${address}` : path !== "" ? `Events at ${path}…` : "Events";
+}
+
+/** All events, or those of an address, an accessor or a path prefix, which are parameters of the page. */
 export function AuditPage({ query }: { readonly query: URLSearchParams }) {
   const address = query.get("address") ?? "";
   const path = query.get("path") ?? "";
+  const accessor = query.get("accessor") ?? "";
   const [typed, setTyped] = useState(address || path);
   const text = idIn(typed.trim());
   const isToken = hasToken(text);
@@ -30,7 +36,7 @@ export function AuditPage({ query }: { readonly query: URLSearchParams }) {
     setAsked("");
   };
   // An empty text leads from filtered events back to all.
-  const isNothing = text === "" && address === "" && path === "";
+  const isNothing = text === "" && address === "" && path === "" && accessor === "";
   const missing = isNothing ? "Type an id, an address or the beginning of a path" : "";
   const submit = async (event: Event): Promise<void> => {
     if (!attempt(event, !isToken && missing === "")) return;
@@ -48,7 +54,7 @@ export function AuditPage({ query }: { readonly query: URLSearchParams }) {
     if (id !== undefined && answer.value.length === 1) return go(href(["requests", id]));
     setRefusal(beginningText(answer.value.length));
   };
-  const title = address !== "" ? `Events from ${address}` : path !== "" ? `Events at ${path}…` : "Events";
+  const title = titleOf(address, path, accessor);
   return (
     <>
       <PageHead
@@ -69,7 +75,7 @@ export function AuditPage({ query }: { readonly query: URLSearchParams }) {
           </button>
         </form>
         {asked !== "" && <UnknownRequest key={asked} id={asked} />}
-        <Timeline title={title} question={{ address, path_prefix: path }} empty="No event" />
+        <Timeline title={title} question={{ address, path_prefix: path, accessor }} empty="No event" />
       </div>
     </>
   );

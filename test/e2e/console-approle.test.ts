@@ -165,10 +165,20 @@ describe.skipIf(executable === undefined)("AppRole in the console", () => {
     await dialog.getByRole("button", { name: "Destroy", exact: true }).click();
     await expect.poll(() => focusedField(page)).toBe(`Type ${accessor.slice(-6)} to confirm`);
     expect(await login(await roleIdOf("deploy"), secretId)).toBe(200);
+    // The way to the tokens that it gave.
+    const logins = dialog.getByRole("link", { name: "Its logins, and the tokens that they made" });
+    const address = (await logins.getAttribute("href")) ?? "";
     await dialog.getByRole("textbox").fill(accessor.slice(-6));
     await dialog.getByRole("button", { name: "Destroy", exact: true }).click();
     await row.waitFor({ state: "detached" });
     expect(await login(await roleIdOf("deploy"), secretId)).toBe(400);
+    await openPlace(page, address.replace(/^\/ui\//, ""));
+    const events = card(`Events of ${accessor}`).getByRole("listitem");
+    await events
+      .filter({ hasText: "A login at auth/jobs/ with the role deploy" })
+      .getByRole("link", { name: /jobs/ })
+      .first()
+      .waitFor();
   });
 
   it("lists secret-ids page by page, and is within reach and readable at every width", async () => {
