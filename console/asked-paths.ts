@@ -13,6 +13,7 @@ export const ASKED_PATHS = {
   checkPolicy: "sys/capabilities-policy",
   methods: "sys/auth",
   entities: "identity/entity/name/",
+  groups: "identity/group/name/",
   issuer: "identity/oidc/role/",
   organizations: "organizations",
   tidy: "auth/token/tidy",

@@ -1,12 +1,13 @@
 import type { FoundText } from "../../client/answers.d.ts";
 import { ASKED_PATHS } from "../asked-paths.ts";
 import { needsOf, refusalOf } from "../needed-capabilities.ts";
-import type { Session } from "../session.ts";
+import { mayDo, type Session } from "../session.ts";
 import { MIN_SEARCH } from "../tokens/filter.ts";
-import { listTokens } from "../tokens/token-api.ts";
-import { bestOf } from "./search-result.ts";
+import { listEnded, listTokens } from "../tokens/token-api.ts";
+import { bestOf, type Found } from "./search-result.ts";
 import {
   A_TOKEN,
+  endedWith,
   foundToken,
   type Itself,
   isTokenInSearch,
@@ -33,6 +34,16 @@ export async function tokensByText({ api }: Session, text: string): Promise<Itse
   // The text became a token's id after it was checked.
   if (isTokenInSearch(answer.problem)) return { found: [], note: A_TOKEN, isKept: true };
   return { ...NOTHING, note: answer.problem.messages.join(" ") };
+}
+
+/** Ended tokens that are searched by name, the last ones. */
+const ENDED = 500;
+
+/** The last ended tokens that have the text in their name, role or metadata. Their list is read: no URL has the text. */
+export async function endedByText(session: Session, text: string): Promise<readonly Found[]> {
+  if (text.length < MIN_SEARCH || !mayDo(session, ASKED_PATHS.ended, "read", "sudo")) return [];
+  const answer = await listEnded(session.api, { limit: ENDED });
+  return answer.ok ? endedWith(answer.value.tokens, text) : [];
 }
 
 /**

@@ -11,7 +11,7 @@ import { type Found, KINDS, type Kind, SHOWN_OF_KIND } from "./search-result.ts"
 export function foundText(found: readonly Found[], text: string, refusal: string): string {
   if (found.length === 0 && refusal !== "")
     return `Not found in the lists that you may read. No list of tokens was searched: ${refusal}.`;
-  if (found.length === 0) return `Nothing is known by this.${isShortPart(text) ? ` ${SHORT_TEXT}` : ""}`;
+  if (found.length === 0) return `Nothing alive is known by this.${isShortPart(text) ? ` ${SHORT_TEXT}` : ""}`;
   return KINDS.flatMap((kind) => {
     if (kind === "Lists") return [];
     const of = found.filter((one) => one.kind === kind).length;
@@ -26,10 +26,12 @@ const NOUNS: Readonly<Record<Kind, readonly [one: string, many: string]>> = {
   Tokens: ["token", "tokens"],
   Leases: ["lease", "leases"],
   Entities: ["entity", "entities"],
+  Groups: ["group", "groups"],
   Roles: ["role", "roles"],
   Policies: ["policy", "policies"],
   "Auth methods": ["auth method", "auth methods"],
   Teams: ["team or organization", "teams and organizations"],
+  "Ended tokens": ["ended token", "ended tokens"],
   Pages: ["page", "pages"],
   Lists: ["list", "lists"],
 };

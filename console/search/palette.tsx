@@ -1,7 +1,10 @@
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { ASKED_PATHS } from "../asked-paths.ts";
 import { idIn } from "../audit/request-id.ts";
+import { href } from "../href.ts";
 import { go } from "../router.ts";
 import { tokenIn } from "../secret-detection.ts";
+import { mayDo, useSession } from "../session.ts";
 import { Icon } from "../ui/index.ts";
 import { foundText } from "./found-text.ts";
 import { type Found, KINDS } from "./search-result.ts";
@@ -15,6 +18,7 @@ function Palette({ onClose }: { readonly onClose: () => void }) {
   const [chosen, setChosen] = useState(0);
   /** True after Enter, until the answer for the typed text is there. */
   const [waits, setWaits] = useState(false);
+  const session = useSession();
   const id = useId();
   const text = idIn(tokenIn(typed.trim()));
   const { found, refusal, note, busy } = useSearch(text, isPasted);
@@ -119,6 +123,14 @@ function Palette({ onClose }: { readonly onClose: () => void }) {
         </div>
         <p class="palette-foot small muted" aria-live="polite">
           {busy ? "Searching…" : note || foundText(found, text, refusal)}
+          {!busy && text !== "" && found.length === 0 && mayDo(session, ASKED_PATHS.ended, "read", "sudo") && (
+            <>
+              {" "}
+              <a href={href(["ended"])} onClick={onClose}>
+                Ended lately
+              </a>
+            </>
+          )}
         </p>
       </div>
     </dialog>

@@ -6,10 +6,12 @@ export const KINDS = [
   "Leases",
   "Tokens",
   "Entities",
+  "Groups",
   "Roles",
   "Policies",
   "Auth methods",
   "Teams",
+  "Ended tokens",
   "Pages",
 ] as const;
 export type Kind = (typeof KINDS)[number];

@@ -1,9 +1,11 @@
 import type { AuthMounts, EntityList } from "../../client/answers.d.ts";
 import type { Api } from "../api.ts";
+import { ASKED_PATHS } from "../asked-paths.ts";
 import { listedName } from "../entity-names.ts";
 import { href } from "../href.ts";
 import { belowMount } from "../methods/mount-paths.ts";
 import { PARTS } from "../methods/parts-by-type.ts";
+import { mayDo, type Session } from "../session.ts";
 import { listResources } from "../teams/resource-api.ts";
 import { type Organization, type Team, teamsPath } from "../teams/resources.ts";
 import type { Found } from "./search-result.ts";
@@ -19,12 +21,13 @@ const KEPT_MS = 10_000;
 const kept = new WeakMap<Api, { readonly at: number; readonly names: Promise<readonly Found[]> }>();
 
 /** Everything that can be found by name. Lists that the token may not read are skipped. */
-export function namesOf(api: Api, now: number): Promise<readonly Found[]> {
+export function namesOf(session: Session, now: number): Promise<readonly Found[]> {
+  const { api } = session;
   const before = kept.get(api);
   if (before && now - before.at < KEPT_MS) return before.names;
-  const names = Promise.all([entities(api), policies(api), methodsAndRoles(api), teams(api)]).then((lists) =>
-    lists.flat(),
-  );
+  const names = Promise.all([
+    ...[entities(api), groups(session), policies(api), methodsAndRoles(api), teams(api)],
+  ]).then((lists) => lists.flat());
   kept.set(api, { at: now, names });
   return names;
 }
@@ -44,6 +47,16 @@ async function entities(api: Api): Promise<readonly Found[]> {
       ...entity.aliases.map((alias) => `${alias.name} (${alias.mount_path ?? "no method"})`),
     ].join(", "),
     href: href(["identity"], { id }),
+  }));
+}
+
+async function groups(session: Session): Promise<readonly Found[]> {
+  if (!mayDo(session, ASKED_PATHS.groups, "list")) return [];
+  return (await list(session.api, "identity/group/name")).map((name) => ({
+    kind: "Groups",
+    name,
+    detail: "",
+    href: href(["identity"], { part: "groups", name }),
   }));
 }
 

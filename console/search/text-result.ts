@@ -1,11 +1,11 @@
-import type { FoundText, Token } from "../../client/answers.d.ts";
+import type { EndedToken, FoundText, Token } from "../../client/answers.d.ts";
 import { capitalized, exact, shortAccessor } from "../format.ts";
 import { href } from "../href.ts";
 import { leaseHref } from "../leases/lease-text.ts";
 import type { Problem } from "../result.ts";
 import { isSecretLike, looksChosen } from "../secret-detection.ts";
 import { detailText, nameOf } from "../tokens/token-name.ts";
-import type { Found } from "./search-result.ts";
+import { type Found, matching } from "./search-result.ts";
 
 export const foundToken = (token: Token): Found => ({
   kind: "Tokens",
@@ -68,6 +68,17 @@ const tokenInState = (token: Token, state: string, how = ""): Found => {
   const before = state === "live" ? "" : `${state}${how === "" ? "" : `: ${how}`} · `;
   return { ...found, detail: before + found.detail };
 };
+
+/** The ended tokens that have the text in their name or in what is said beside it, the best first. */
+export function endedWith(all: readonly EndedToken[], text: string): readonly Found[] {
+  const found = all.map(
+    ({ token, ended }): Found => ({
+      ...tokenInState(token, "ended", ended.how),
+      kind: "Ended tokens",
+    }),
+  );
+  return matching(found, text);
+}
 
 const endText = ({ at, how, by }: NonNullable<FoundText["ended"]>): string =>
   `${capitalized(how)} ${exact(at)}${by ? ` by ${by.display_name || "a token"}` : ""}.`;

@@ -9,7 +9,7 @@ import { refusalOf } from "../needed-capabilities.ts";
 import { mayBeToken } from "../secret-detection.ts";
 import { mayDo, type Session, useSession } from "../session.ts";
 import { MIN_SEARCH } from "../tokens/filter.ts";
-import { textItself, tokensByText } from "./find-tokens.ts";
+import { endedByText, textItself, tokensByText } from "./find-tokens.ts";
 import { type Found, matching, SHOWN_OF_KIND } from "./search-result.ts";
 import { namesOf } from "./searchable-names.ts";
 import { type Itself, NOTHING } from "./text-result.ts";
@@ -46,7 +46,7 @@ export function useSearch(text: string, isWhole: boolean): Search {
   const [names, setNames] = useState<readonly Found[]>([]);
   const [tokens, setTokens] = useState<Itself & { readonly text: string }>({ ...NOTHING, text: "" });
   useEffect(() => {
-    namesOf(api, Date.now()).then(setNames);
+    namesOf(session, Date.now()).then(setNames);
   }, [api]);
   const refusal = refusalOf([ASKED_PATHS.tokens, "read", "sudo"], session.capabilities.of(ASKED_PATHS.tokens));
   const mayList = refusal === "";
@@ -59,9 +59,11 @@ export function useSearch(text: string, isWhole: boolean): Search {
       if (itself.isKept || itself.found.length > 0) return setTokens({ ...itself, text });
       // An id that nothing is known by may be a secret-id, and the list of tokens would be asked for it in a URL.
       const searched = mayList && !isRequestId(text) ? await tokensByText(session, text) : NOTHING;
+      const ended = searched.found.length === 0 ? await endedByText(session, text) : [];
       const { ids, note } = await idsOf(session, text);
       if (isOld) return;
-      const found = searched.isKept ? [] : [...ids, ...listOf(text, searched.found), ...searched.found];
+      const tokens = [...listOf(text, searched.found), ...searched.found, ...ended];
+      const found = searched.isKept ? [] : [...ids, ...tokens];
       setTokens({ ...searched, text, found, note: searched.note || note });
     };
     const timer = window.setTimeout(ask, isWhole ? 0 : PAUSE_MS);
@@ -81,31 +83,34 @@ export function useSearch(text: string, isWhole: boolean): Search {
 
 const entityHref = (id: string): string => href(["identity"], { id: id.toLowerCase() });
 
-/** The receipt or the requests with this id, or with an id that begins with it. */
+/** The receipts and the requests with this id, or with an id that begins with it. */
 async function idsOf(
   session: Session,
   text: string,
 ): Promise<{ readonly ids: readonly Found[]; readonly note: string }> {
   const isWhole = isRequestId(text);
-  if (isWhole && (await isReceipt(session, text))) return { ids: [receiptOf(text.toLowerCase())], note: "" };
-  const nothing = { ids: [], note: isWhole ? NO_REQUEST : "" };
-  if (!(isWhole || isPartOfId(text)) || !mayDo(session, ASKED_PATHS.audit, "read", "sudo")) return nothing;
+  if (!isWhole && !isPartOfId(text)) return { ids: [], note: "" };
+  const receipts = await receiptsBeginning(session, text);
+  if (isWhole && receipts.length > 0) return { ids: receipts, note: "" };
+  const nothing = { ids: receipts, note: isWhole ? NO_REQUEST : "" };
+  if (!mayDo(session, ASKED_PATHS.audit, "read", "sudo")) return nothing;
   const begun = await requestsBeginning(session, text);
   if (!begun.ok || (isWhole && begun.value.length === 0)) return nothing;
   const { length } = begun.value;
-  const note = length === 0 || length > SHOWN_OF_KIND ? beginningText(length) : "";
-  return { ids: begun.value.slice(0, SHOWN_OF_KIND).map(requestOf), note };
+  const note = length + receipts.length === 0 || length > SHOWN_OF_KIND ? beginningText(length) : "";
+  return { ids: [...receipts, ...begun.value.slice(0, SHOWN_OF_KIND).map(requestOf)], note };
 }
 
 /** What is said of a whole id that is no known request's: no URL may have it. */
 const NO_REQUEST =
   "No request is known by this id. It may be a secret-id, so no address gets it. The field of the audit log says where a request is that is not stored.";
 
-/** True for the id of one of the last revocations. Their list is read, since the id may be a secret. */
-async function isReceipt(session: Session, id: string): Promise<boolean> {
-  if (!mayDo(session, ASKED_PATHS.jobs, "read", "sudo")) return false;
+/** The last revocations whose id begins with the text. Their list is read, since the text may be a secret. */
+async function receiptsBeginning(session: Session, text: string): Promise<readonly Found[]> {
+  if (!mayDo(session, ASKED_PATHS.jobs, "read", "sudo")) return [];
   const answer = await session.api.read<RevocationJobs>(ASKED_PATHS.jobs);
-  return answer.ok && answer.value.jobs.some((job) => job.id === id.toLowerCase());
+  const jobs = answer.ok ? answer.value.jobs.filter(({ id }) => id.startsWith(text.toLowerCase())) : [];
+  return jobs.slice(0, SHOWN_OF_KIND).map(({ id }) => receiptOf(id));
 }
 
 const receiptOf = (id: string): Found => ({

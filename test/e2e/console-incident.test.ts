@@ -170,6 +170,8 @@ describe.skipIf(executable === undefined)("an incident in the console", () => {
     await page.keyboard.press("Control+k");
     await search().fill(job);
     await page.getByRole("option", { name: `Receipt ${job}` }).waitFor();
+    await search().fill(job.slice(0, 8));
+    await page.getByRole("option", { name: `Receipt ${job}` }).waitFor();
     await page.keyboard.press("Escape");
     await receipt
       .getByText("“payments-api” in name, metadata, role, path, entity or accessor", { exact: true })
@@ -384,6 +386,11 @@ describe.skipIf(executable === undefined)("an incident in the console", () => {
     await page.getByRole("region", { name: "Tokens of teams that end in this time" }).getByText("None.").waitFor();
     await expectAccessible(page);
     await page.keyboard.press("Control+k");
+    // Of what ended by its name, too, and a link where nothing is known.
+    await search().fill("with-leases");
+    await page.getByRole("option", { name: /token-with-leases ended: revoked/ }).waitFor();
+    await search().fill("nobody-has-this-name");
+    await page.getByText("Nothing alive is known by this.").getByRole("link", { name: "Ended lately" }).waitFor();
     await search().fill(leaked.accessor);
     await page.getByRole("option", { name: /ended: revoked/ }).click();
     await page.waitForURL(new RegExp(`tokens/${leaked.accessor}`));

@@ -33,6 +33,7 @@ describe.skipIf(executable === undefined)("people in the console", () => {
     const { client_token: token, entity_id: id } = (await login()).body.auth as Record<string, string>;
     await opened.send("POST", "auth/token/revoke-self", {}, token);
     await opened.data("POST", `identity/entity/id/${id}`, { disabled: true });
+    await opened.data("POST", "identity/group", { name: "on-call" });
     const refused = await fetch(`${opened.server.address}/v1/auth/people/login`, {
       method: "POST",
       body: JSON.stringify({ role: "staff", jwt }),
@@ -47,6 +48,8 @@ describe.skipIf(executable === undefined)("people in the console", () => {
     await listed.getByText("disabled").waitFor();
     await expectAccessible(page);
     await page.keyboard.press("Control+k");
+    await page.getByRole("combobox", { name: "Search" }).fill("on-c");
+    await page.getByRole("group", { name: "Groups" }).getByRole("option", { name: "on-call" }).waitFor();
     await page.getByRole("combobox", { name: "Search" }).fill("Ann Ex");
     await page.getByRole("option", { name: /^Ann Example disabled/ }).click();
     await page.getByRole("region", { name: /^Entity Ann Example/ }).waitFor();

@@ -1,9 +1,16 @@
 import { describe, expect, it } from "vitest";
-import type { FoundText } from "../../../client/answers.d.ts";
+import type { EndedToken, FoundText } from "../../../client/answers.d.ts";
 import { addressedValues } from "../../../console/href.ts";
 import { foundText } from "../../../console/search/found-text.ts";
 import { bestOf, type Found, matching, SHOWN_OF_KIND } from "../../../console/search/search-result.ts";
-import { credentialText, foundToken, isTokenInSearch, itselfOf, listsOf } from "../../../console/search/text-result.ts";
+import {
+  credentialText,
+  endedWith,
+  foundToken,
+  isTokenInSearch,
+  itselfOf,
+  listsOf,
+} from "../../../console/search/text-result.ts";
 import { hasToken, isSecretLike, looksChosen, mayBeToken, tokenIn } from "../../../console/secret-detection.ts";
 
 import { consoleToken } from "../../support/console-token.ts";
@@ -61,6 +68,14 @@ describe("tokens that the search finds", () => {
     const names = bestOf(tokens.map(foundToken), "PAY").map(({ name }) => name);
     expect(names).toEqual(["pay", "pay", "step-of-pay", "worker", "step"]);
     expect(bestOf(Array(9).fill(foundToken(tokens[0] ?? token(""))), "x")).toHaveLength(SHOWN_OF_KIND);
+  });
+
+  it("are looked for among those that ended, by name and metadata", () => {
+    const ended = tokens.map((token) => ({ token, ended: { how: "revoked" } })) as unknown as EndedToken[];
+    expect(endedWith(ended, "WORK").map(({ name, detail }) => [name, detail])).toEqual([
+      ["worker", expect.stringMatching(/^ended: revoked · .*service=Pay/)],
+    ]);
+    expect(endedWith(ended, "nobody")).toEqual([]);
   });
 
   it("have narrower lists, by the name and by the pair that several of them have", () => {
@@ -217,8 +232,10 @@ describe("the search of the console", () => {
 
   it("counts what it found by kind, and says of the short beginning of a request's id how much is needed", () => {
     expect(foundText([found("Policies", "a"), found("Entities", "b")], "a491", "")).toBe("1 entity, 1 policy");
-    expect(foundText([], "a491", "")).toMatch(/^Nothing is known by this\. Of a request id .* first 8 characters\.$/);
-    expect(foundText([], "nothing", "")).toBe("Nothing is known by this.");
+    expect(foundText([], "a491", "")).toMatch(
+      /^Nothing alive is known by this\. Of a request id .* first 8 characters\.$/,
+    );
+    expect(foundText([], "nothing", "")).toBe("Nothing alive is known by this.");
     const refusal = "your policies lack read and sudo on sys/tokens";
     expect(foundText([], "nothing", refusal)).toMatch(/No list of tokens was searched: your policies lack/);
     expect(foundText([found("Policies", "a")], "a", refusal)).toBe("1 policy");
