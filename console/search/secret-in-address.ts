@@ -1,6 +1,9 @@
+import { isRequestId as isUuid } from "../audit/request-id.ts";
 import { hasToken, mayBeToken } from "../secret-detection.ts";
 import type { Session } from "../session.ts";
 import { textItself } from "./find-tokens.ts";
+import { matching } from "./search-result.ts";
+import { namesOf } from "./searchable-names.ts";
 
 export const TOKEN_TYPED =
   "This is a token, or looks like one, and no address may have it: the search (Ctrl K) says what it is";
@@ -18,3 +21,9 @@ export async function refusalOfParts(session: Session, texts: readonly string[])
   }
   return "";
 }
+
+export const UNKNOWN_ID = "Nothing is known by this id. It may be a secret-id, so no address gets it";
+
+/** True for an id that no entity, alias or other name has: it may be a secret-id. */
+export const isUnknownId = async (session: Session, text: string): Promise<boolean> =>
+  isUuid(text) && matching(await namesOf(session, Date.now()), text).length === 0;

@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { go } from "../router.ts";
 import { textItself } from "../search/find-tokens.ts";
+import { isUnknownId, UNKNOWN_ID } from "../search/secret-in-address.ts";
 import { NOTHING } from "../search/text-result.ts";
 import { mayBeToken, tokenIn } from "../secret-detection.ts";
 import { useSession } from "../session.ts";
@@ -40,11 +41,13 @@ export function SearchField({ value, onChange }: SearchFieldProps) {
     asked.current = text;
     if (text !== "" && [...text].length < MIN_SEARCH) return setWrong(`${MIN_SEARCH} characters at least`);
     const itself = mayBeToken(text) ? await textItself(session, text) : NOTHING;
+    const isUnknown = await isUnknownId(session, text);
     if (asked.current !== text) return;
     asked.current = "";
     const [found] = itself.found;
     if (found) return go(found.href);
     if (itself.isKept) return setWrong(itself.note);
+    if (isUnknown) return setWrong(UNKNOWN_ID);
     onChange(text);
   };
   /** While the user types, a short text is no mistake yet. */

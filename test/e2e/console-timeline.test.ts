@@ -222,6 +222,10 @@ describe.skipIf(executable === undefined)("timelines in the console", () => {
       expect(await page.getByRole("option").count()).toBe(0);
       await page.keyboard.press("Enter");
       await page.keyboard.press("Escape");
+      await openPlace(page, "tokens");
+      await page.getByRole("searchbox", { name: "Search" }).fill(String(id));
+      await page.keyboard.press("Enter");
+      await page.getByText("Nothing is known by this id. It may be a secret-id").waitFor();
       await openPlace(page, "audit");
       await page.getByLabel("Request id, address or path").fill(String(id));
       await page.getByRole("button", { name: "Find", exact: true }).click();
