@@ -32,7 +32,8 @@ const READING_WRITES: ReadonlySet<string> = new Set([
   ...["sys/explain/access-self", "sys/leases/lookup", "sys/tokens/find", "sys/tokens/verify-ended"],
   "sys/wrapping/lookup",
 ]);
-const READING_PATHS = /^sys\/audit-hash\/|^auth\/.+\/secret-id(?:-accessor)?\/lookup$/;
+// A mount can be at a path that ends with `explain`: the path `explain/login` may be that of a login.
+const READING_PATHS = /^sys\/audit-hash\/|^auth\/.+\/(?:secret-id\/(?:find|lookup)|secret-id-accessor\/lookup)$/;
 
 /**
  * What succeeds over HTTP without a caller and changes the installation. Anything else is of anybody, such as a step of

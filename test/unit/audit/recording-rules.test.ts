@@ -93,6 +93,7 @@ describe("an answered request", () => {
     expect([...new Set(paths.filter(onlyReads))].sort()).toMatchInlineSnapshot(`
       [
         "auth/approle/role/:role_name{\\w(?:[\\w.-]*\\w)?}/secret-id-accessor/lookup",
+        "auth/approle/role/:role_name{\\w(?:[\\w.-]*\\w)?}/secret-id/find",
         "auth/approle/role/:role_name{\\w(?:[\\w.-]*\\w)?}/secret-id/lookup",
         "auth/token/lookup",
         "auth/token/lookup-accessor",
