@@ -56,8 +56,8 @@ export class CronTrigger extends WorkerEntrypoint<Env> {
   }
 
   /**
-   * A cluster node calls `/up` once a minute, `/leaving` before it hands over its objects, and `/left` when it stops. A server that sees a fault of its disk, or old
-   * data, calls `/storage-faults`. Any other path runs the hourly work.
+   * A cluster node calls `/up` once a minute, `/leaving` before it hands over its objects, and `/left` when it stops. A
+   * server that sees a fault of its disk, or old data, calls `/storage-faults`. Any other path runs the hourly work.
    */
   async #workOf({ pathname, searchParams }: URL): Promise<void> {
     if (pathname === "/storage-faults") {

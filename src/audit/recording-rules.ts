@@ -4,7 +4,7 @@ import { type AuditEntry, MAX_MENTIONS, MAX_RECORD_LENGTH, type MentionKind, men
 
 /**
  * What becomes of an answered request in the store: a `record`, a `refusal` of a client without a token that can be
- * used, a `use` that is counted, or `nothing`. What anybody can do without a token is bounded as a `refusal` is.
+ * used, a `use` that is counted, or `nothing`. What needs no token is bounded as a `refusal` is.
  */
 type Fate = "record" | "refusal" | "use" | "nothing";
 
@@ -20,17 +20,11 @@ export interface AnsweredRequest extends Pick<AuditLine, "via" | "path" | "respo
 
 /** Endpoints whose writes only read. They take a POST because their input, such as a token, must not be in a URL. */
 const READING_WRITES: ReadonlySet<string> = new Set([
-  ...["auth/token/lookup", "auth/token/lookup-accessor", "identity/lookup/entities"],
-  ...["identity/lookup/entity", "identity/lookup/group", "identity/oidc/introspect", "sys/audit/events"],
-  ...[
-    "sys/capabilities",
-    "sys/capabilities-accessor",
-    "sys/capabilities-policy",
-    "sys/capabilities-self",
-    "sys/explain/access",
-  ],
-  ...["sys/explain/access-self", "sys/leases/lookup", "sys/tokens/find", "sys/tokens/verify-ended"],
-  "sys/wrapping/lookup",
+  ...["auth/token/lookup", "auth/token/lookup-accessor"],
+  ...["identity/lookup/entities", "identity/lookup/entity", "identity/lookup/group", "identity/oidc/introspect"],
+  ...["sys/audit/events", "sys/capabilities", "sys/capabilities-accessor", "sys/capabilities-policy"],
+  ...["sys/capabilities-self", "sys/explain/access", "sys/explain/access-self", "sys/leases/lookup"],
+  ...["sys/tokens/find", "sys/tokens/verify-ended", "sys/wrapping/lookup"],
 ]);
 // A mount can be at a path that ends with `explain`: the path `explain/login` may be that of a login.
 const READING_PATHS = /^sys\/audit-hash\/|^auth\/.+\/(?:secret-id\/(?:find|lookup)|secret-id-accessor\/lookup)$/;
@@ -78,7 +72,7 @@ export function holdsAnswer(fate: Fate, { acts, failure }: Pick<AnsweredRequest,
   return fate === "record" && acts && !isRefused(fate, failure);
 }
 
-/** True for a refused request, which has changed nothing, and for what anybody can do. The number of records is bounded. */
+/** True for a refused request, which has changed nothing, and for what needs no token. The number of records is bounded. */
 export function isRefused(fate: Fate, failure: AnsweredRequest["failure"]): boolean {
   return fate === "refusal" || (fate === "record" && failure !== null && !FAULTS.has(failure));
 }

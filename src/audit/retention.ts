@@ -1,5 +1,6 @@
 import type { Ms } from "../base/clock.ts";
 import { numberSetting } from "../base/number-settings.ts";
+import type { ObjectRow } from "./directory/tables.ts";
 import type { AuditEnv } from "./env.ts";
 
 const DAY_MS = 86_400_000;
@@ -24,21 +25,12 @@ export function keptBytes({ AUDIT_MAX_MB: size }: Settings): number {
 /** How many times the size that is kept is stored while an archive takes nothing. */
 const MAX_UNARCHIVED = 2;
 
-/** What decides whether the records of an object are deleted. */
-interface StoredSize {
-  /** "archived": all its records are in the archive. "open": it still takes records. */
-  readonly state: "open" | "closed" | "archived" | "dropped";
-  /** When it last stored a record. */
-  readonly last_at: Ms;
-  readonly bytes: number;
-}
-
 /**
  * Returns the objects whose records are deleted: those that are too old, or beyond the size that is kept. With an
  * archive only archived ones are, unless it takes nothing for so long that the size is exceeded by far.
  * @param stored all objects that have records, the oldest first.
  */
-export function expiredObjects<T extends StoredSize>(
+export function expiredObjects<T extends Pick<ObjectRow, "state" | "last_at" | "bytes">>(
   stored: readonly T[],
   settings: Settings,
   hasArchive: boolean,

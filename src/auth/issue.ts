@@ -182,8 +182,8 @@ async function takeEntry(env: Env, key: string, address: TokenAddress): Promise<
 
 /**
  * Wraps an answer: stores it, sealed, in the cubbyhole of a new single-use token. Refuses too large an answer (400).
- * `creationPath` is the path of the request, without secrets. The token lives as long as the token mount allows at most:
- * everybody with a token can wrap, and what is wrapped is kept.
+ * `creationPath` is the path of the request, without secrets. The maximum TTL of the token mount bounds that of the
+ * wrapping token: every token may wrap an answer, and the answer is stored until then.
  */
 export async function wrapAnswer(
   env: Env,

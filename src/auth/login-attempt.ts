@@ -146,7 +146,7 @@ const PLANNED_TOKEN = view<PlannedToken>({
 
 export const EXPLANATION_SHAPE = { allowed: "boolean", checks: CHECKS_SHAPE, "token?": PLANNED_TOKEN.shape } as const;
 
-/** Checks that nobody is shown: only their results count. @param words description of each check. */
+/** Checks that are not shown; only their results are used. @param words description of each check. */
 export function unshownChecks<Name extends string>(
   words: Readonly<Record<Name, string>>,
 ): LoginAttempt<Name>["checks"] {

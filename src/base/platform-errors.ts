@@ -50,22 +50,26 @@ export function isDamaged(error: unknown): boolean {
 }
 
 /** Returns the answer of a call; null when it failed because a database is damaged. */
-export async function unlessDamaged<T>(call: Promise<T>): Promise<T | null> {
-  try {
-    return await call;
-  } catch (error) {
-    if (isDamaged(error)) return null;
-    throw error;
-  }
+export function unlessDamaged<T>(call: Promise<T>): Promise<T | null> {
+  return nullOn(isDamaged, call);
 }
 
 /** Returns the answer of a call; null when the storage of the object fails, of which a damaged database is one cause. */
-export async function unlessStorageFails<T>(call: Promise<T>): Promise<T | null> {
+export function unlessStorageFails<T>(call: Promise<T>): Promise<T | null> {
+  // The runtime hides at first that a database is damaged.
+  return nullOn((error) => isStorageFailure(error) || isDamaged(error), call);
+}
+
+/** Returns the answer of a call; null when the object still runs a release without the method. */
+export function unlessMethodIsMissing<T>(call: Promise<T>): Promise<T | null> {
+  return nullOn(isMissingMethod, call);
+}
+
+async function nullOn<T>(isCause: (error: unknown) => boolean, call: Promise<T>): Promise<T | null> {
   try {
     return await call;
   } catch (error) {
-    // The runtime hides at first that a database is damaged.
-    if (isStorageFailure(error) || isDamaged(error)) return null;
+    if (isCause(error)) return null;
     throw error;
   }
 }

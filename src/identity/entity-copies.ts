@@ -2,7 +2,7 @@ import { waitUntil } from "cloudflare:workers";
 import { nameKey } from "../base/case-folding.ts";
 import { currentTime, type Ms } from "../base/clock.ts";
 import { Copies } from "../base/copies.ts";
-import { isMissingMethod } from "../base/platform-errors.ts";
+import { unlessMethodIsMissing } from "../base/platform-errors.ts";
 import { err, ok, type Result, UNAUTHENTICATED } from "../base/result.ts";
 import type { Acl } from "../policy/acl.ts";
 import { normalizePolicyNames } from "../policy/policy-names.ts";
@@ -80,12 +80,8 @@ export async function entityProblem(env: IdentityEnv, id: string): Promise<Entit
 
 /** False also when the object still runs a release without this method. */
 async function isTampered(env: IdentityEnv, id: string): Promise<boolean> {
-  try {
-    return (await homeOf(env, id)?.isTampered(id)) ?? false;
-  } catch (error) {
-    if (isMissingMethod(error)) return false;
-    throw error;
-  }
+  const home = homeOf(env, id);
+  return home !== null && ((await unlessMethodIsMissing(home.isTampered(id))) ?? false);
 }
 
 /** Adds the groups and their policies to an entity; null when one of the groups was tampered with. */

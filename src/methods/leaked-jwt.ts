@@ -1,6 +1,6 @@
 import { JWT_FORM, type TakingRoles, type TrustedJwt } from "../auth/leaked-text.ts";
 import type { Ms } from "../base/clock.ts";
-import { isMissingMethod } from "../base/platform-errors.ts";
+import { unlessMethodIsMissing } from "../base/platform-errors.ts";
 import { type Claims, unverifiedClaims } from "./jws.ts";
 
 /** The last second that a date can have. */
@@ -35,10 +35,7 @@ export async function trustedJwt(text: string, { isTrusted, judge }: AskedMount)
   // The author of the text has chosen the number. A login reads 0 as no end, too.
   const isTime = typeof exp === "number" && exp > 0 && exp <= LAST_SECOND;
   const expiresAt = isTime ? exp * 1000 : null;
-  const judged = await judge(claims).catch((error: unknown) => {
-    if (isMissingMethod(error)) return null;
-    throw error;
-  });
+  const judged = await unlessMethodIsMissing(judge(claims));
   const acceptedUntil = expiresAt === null || judged === null ? null : expiresAt + judged.latenessMs;
   const roles = judged?.roles ?? null;
   return { kind: "jwt", issuer: issuer ?? "", subject, audiences, expiresAt, acceptedUntil, roles };

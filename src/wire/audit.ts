@@ -71,7 +71,7 @@ export interface AuditLine {
 export interface FailedCheck {
   /** As `explain/refused` and `explain/login` of its mount call it, at most 128 characters. */
   readonly name: string;
-  /** What the check demands, at most 256 characters. */
+  /** What is wrong, at most 256 characters. */
   readonly description: string;
 }
 

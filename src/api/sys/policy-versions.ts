@@ -11,7 +11,7 @@ import { PAGE } from "../../wire/pagination.ts";
 import { dataReply } from "../../wire/reply.ts";
 import { view } from "../../wire/view.ts";
 import { POLICY_VIEW } from "./policy-view.ts";
-import { ACTOR, actorObject } from "./tokens/ended.ts";
+import { ACTOR, actorObject } from "./tokens/end-of-token.ts";
 
 const PATH = "sys/policies/versions/acl/:name{.+}";
 

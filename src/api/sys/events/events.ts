@@ -24,7 +24,7 @@ import type { Installation } from "../../../system/installation.ts";
 import { readAccessor } from "../../../token/ids.ts";
 import type { AuditLine } from "../../../wire/audit.ts";
 import { dataReply } from "../../../wire/reply.ts";
-import { END_VIEW, endOfToken } from "../tokens/ended.ts";
+import { END_VIEW, endOfToken } from "../tokens/end-of-token.ts";
 import { EVENT_QUERY, nameToken, OWN_QUERY, type ReadQuery, readEventQuery } from "./query.ts";
 import { BELOW_SHAPE, EVENT_SHAPE, MADE_SHAPE, showEvent, showMade, USE_VIEW } from "./view.ts";
 
@@ -117,7 +117,7 @@ export const EVENT_ROUTES: readonly Route[] = [
   }),
 ];
 
-/** Shows an event to an entity. Who made a token of it, by which token and from where, is of somebody else. */
+/** Shows an event to an entity. An event of another caller does not show that caller, its token and its address. */
 function shownTo(event: AuditEvent, entityId: string): Record<string, unknown> {
   const shown = showEvent(event);
   if (storedJson<CallerLine>(event.line).auth?.entity_id === entityId) return shown;

@@ -363,11 +363,11 @@ export interface TokenFacts {
 const neverEnd = (count: number): string => `${count} never ${count === 1 ? "ends" : "end"}`;
 
 export function judgeRootTokens({ root, endlessRoot, more }: TokenFacts): Finding {
-  const seen = `${root}${more ? " or more" : ""}, ${root === 1 ? "which never ends" : `of which ${neverEnd(endlessRoot)}`}`;
-  if (endlessRoot === 0)
-    return good(root === 0 ? "none lives" : `${seen.split(",")[0]}, ${root === 1 ? "which ends" : "all of which end"}`);
+  const live = `${root}${more ? " or more" : ""}`;
+  if (root === 0) return good("none lives");
+  if (endlessRoot === 0) return good(`${live}, ${root === 1 ? "which ends" : "all of which end"}`);
   return attention(
-    seen,
+    `${live}, ${root === 1 ? "which never ends" : `of which ${neverEnd(endlessRoot)}`}`,
     "Revoke it when policies and methods are set up (grove tokens --policy root); a new one can be made.",
     "docs/runbook.md#a-root-token-lives",
   );

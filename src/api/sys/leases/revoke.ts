@@ -24,7 +24,7 @@ import { view } from "../../../wire/view.ts";
 import { changedReply, endedReply } from "../../change-reply.ts";
 import { endBelow } from "../../end-tokens.ts";
 import { retriedLeases } from "../health/failing-leases.ts";
-import { ACTOR, actorObject } from "../tokens/ended.ts";
+import { ACTOR, actorObject } from "../tokens/end-of-token.ts";
 import { LEASE_ID, routesOfLease } from "./leases.ts";
 
 /** Maximum length of a path prefix, in characters. It is part of the name of the object that walks over the prefix. */

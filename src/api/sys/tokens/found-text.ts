@@ -5,7 +5,7 @@ import type { EndedToken } from "../../../listing/inventory/ended-tokens.ts";
 import type { ListedToken } from "../../../listing/inventory/entry.ts";
 import type { TokenRecord } from "../../../token/record.ts";
 import { view } from "../../../wire/view.ts";
-import { actorObject, END_VIEW } from "./ended.ts";
+import { actorObject, END_VIEW } from "./end-of-token.ts";
 import { TOKEN_SHAPE, type tokenRenderer } from "./token-view.ts";
 import { type HeldUnrevoked, UNREVOKED_VIEW } from "./unrevoked-leases.ts";
 

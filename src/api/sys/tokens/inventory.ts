@@ -25,7 +25,8 @@ import { text } from "../../../wire/fields.ts";
 import { PAGE, type PageFields } from "../../../wire/pagination.ts";
 import { dataReply } from "../../../wire/reply.ts";
 import { view } from "../../../wire/view.ts";
-import { END_VIEW, endedTokenReply } from "./ended.ts";
+import { END_VIEW } from "./end-of-token.ts";
+import { endedTokenReply } from "./ended.ts";
 import { completeFilter, FILTER, type ReadFilter, readFilter, readLimit, TOKEN_PAGE } from "./filter-fields.ts";
 import { TOKEN_SHAPE, tokenRenderer } from "./token-view.ts";
 

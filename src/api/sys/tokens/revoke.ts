@@ -30,7 +30,7 @@ import { strictSchema, type Values } from "../../../wire/field-schema.ts";
 import { count, flag, list, sent } from "../../../wire/fields.ts";
 import { dataReply, type Reply } from "../../../wire/reply.ts";
 import { fieldsOf, inner, type Shape, type ViewFields, view } from "../../../wire/view.ts";
-import { ACTOR, actorObject } from "./ended.ts";
+import { ACTOR, actorObject } from "./end-of-token.ts";
 import { completeFilter, FILTER, type ReadFilter, readFilter } from "./filter-fields.ts";
 import { byMountPath, TOKEN_SHAPE, tokenRenderer } from "./token-view.ts";
 

@@ -38,7 +38,7 @@ export const UNREVOKED_VIEW = view<HeldUnrevoked>({
 
 export const NONE_UNREVOKED: HeldUnrevoked = { waiting: 0, failing: 0, more: false, failures: [] };
 
-/** Of a tree whose storage fails: nobody knows how many. */
+/** Of a tree whose storage fails: the numbers are unknown. */
 const UNKNOWN_UNREVOKED: HeldUnrevoked = { ...NONE_UNREVOKED, more: true };
 
 /** Asks the trees of these tokens for the leases that are not revoked yet. Leases of live tokens do not count. */
