@@ -1,4 +1,4 @@
-import { repeated } from "../base/lost-call-retry.ts";
+import { repeated, repeatedUntilBegun } from "../base/lost-call-retry.ts";
 import { LOST } from "../base/platform-errors.ts";
 import { err, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
@@ -12,12 +12,13 @@ import { treeAt } from "../token/tree-stub.ts";
  */
 export async function runInTree(env: Env, treeId: string, call: TreeCall): Promise<Result<TreeAnswer>> {
   const { action } = call;
-  if (action && !isRepeatable(action)) return treeAt(env, treeId).run(call);
   let isRepetition = false;
-  const answer = await repeated(env.deployment, async (again): Promise<Result<TreeAnswer>> => {
+  const run = async (again = false): Promise<Result<TreeAnswer>> => {
     isRepetition = again;
     return await treeAt(env, treeId).run(again ? { ...call, again } : call);
-  });
+  };
+  if (action && !isRepeatable(action)) return repeatedUntilBegun(env.deployment, () => run());
+  const answer = await repeated(env.deployment, run);
   if (!isRepetition || action === null || isRead(action)) return answer;
   const outcome = answer.ok ? answer.value.outcome : null;
   return outcome?.ok ? answer : err(LOST);
@@ -25,12 +26,13 @@ export async function runInTree(env: Env, treeId: string, call: TreeCall): Promi
 
 /** Performs an action on a token in its tree, repeated as in `runInTree`. */
 export async function actInTree(env: Env, treeId: string, action: TargetAction): Promise<Result<Outcome>> {
-  if (!isRepeatable(action)) return treeAt(env, treeId).act(action);
   let isRepetition = false;
-  const outcome = await repeated(env.deployment, async (again): Promise<Result<Outcome>> => {
+  const act = async (again = false): Promise<Result<Outcome>> => {
     isRepetition = again;
     return await treeAt(env, treeId).act(action);
-  });
+  };
+  if (!isRepeatable(action)) return repeatedUntilBegun(env.deployment, () => act());
+  const outcome = await repeated(env.deployment, act);
   return outcome.ok || !isRepetition || isRead(action) ? outcome : err(LOST);
 }
 

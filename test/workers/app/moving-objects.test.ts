@@ -104,18 +104,36 @@ describe("a node that is about to hand over its objects", () => {
     expect((await lookUp()).body.data.num_uses).toBe(1);
   });
 
-  it("has the use repeated at the next owner, as one", async () => {
-    const made = await post("auth/token/create-orphan", { ttl: "1h", num_uses: 2 });
-    const token: string = made.body.auth.client_token;
-    let refusals = TIMES;
+  /** The next calls of trees are refused by such a node, and then served. */
+  function refuseCalls() {
+    const left = { refusals: TIMES };
     const leaving = new ObjectMoves();
     leaving.leave();
     atCalls(TokenTree, "run", ({ proceed }) => {
-      if (refusals-- > 0) leaving.accept();
+      if (left.refusals-- > 0) leaving.accept();
       return proceed();
     });
+    return left;
+  }
+
+  it("has the use repeated at the next owner, as one", async () => {
+    const made = await post("auth/token/create-orphan", { ttl: "1h", num_uses: 2 });
+    const token: string = made.body.auth.client_token;
+    const left = refuseCalls();
     expect((await call("GET", "auth/token/lookup-self", { token })).body.data.num_uses).toBe(1);
-    expect(refusals).toBeLessThan(0);
+    expect(left.refusals).toBeLessThan(0);
+  });
+
+  it("has an unwrapping repeated, which a lost call would not be", async () => {
+    const wrapped = await call("POST", "sys/wrapping/wrap", {
+      token: root,
+      body: { a: "b" },
+      headers: { "X-Vault-Wrap-TTL": "60" },
+    });
+    const left = refuseCalls();
+    const unwrapped = await call("POST", "sys/wrapping/unwrap", { token: wrapped.body.wrap_info.token });
+    expect(unwrapped.body.data).toEqual({ a: "b" });
+    expect(left.refusals).toBeLessThan(0);
   });
 });
 
