@@ -1,5 +1,6 @@
 import { ok } from "../../src/base/result.ts";
 import type { Answer, Called, CallFailure, GroveClient } from "../grove/client.ts";
+import { encodedPath } from "../local/encoded-path.ts";
 import { compare, type FieldDifference, isFields, OWN_PATHS } from "./compare-fields.ts";
 import { isMount } from "./declarable-paths.ts";
 import type { DeclaredRequest } from "./declaration.ts";
@@ -20,7 +21,7 @@ export type Service = Pick<GroveClient, "call">;
 
 /** Compares a request with what the service has. */
 export async function stepFor(service: Service, request: DeclaredRequest): Promise<Called<Step>> {
-  const read = await service.call("GET", addressOf(request.path));
+  const read = await service.call("GET", encodedPath(request.path));
   // The settings of a mount that does not exist answer 400.
   const absent = request.path.startsWith("sys/") ? [400, 404] : [404];
   const isAbsent = !read.ok && absent.includes(read.error.status ?? 0);
@@ -42,7 +43,7 @@ async function ownPaths(
   const found: Record<string, unknown> = {};
   for (const [field, below] of Object.entries(OWN_PATHS)) {
     if (!Object.hasOwn(data, field) || Object.hasOwn(answered, field)) continue;
-    const read = await service.call("GET", addressOf(`${path}/${below}`));
+    const read = await service.call("GET", encodedPath(`${path}/${below}`));
     const current = read.ok ? dataIn(read.value) : null;
     if (current !== null) found[field] = current[field];
   }
@@ -63,7 +64,7 @@ function isFixed({ path }: DeclaredRequest, differences: readonly FieldDifferenc
 /** Writes what a step asks for, and returns the warnings of the answer. */
 export async function carryOut(service: Service, step: Step): Promise<Called<readonly string[]>> {
   const { path, data } = step.action === "change" ? changeOf(step.request) : step.request;
-  const written = await service.call("POST", addressOf(path), data);
+  const written = await service.call("POST", encodedPath(path), data);
   if (!written.ok) {
     // The answer of an earlier try can be lost: a mount is enabled once.
     const again = await stepFor(service, step.request);
@@ -117,8 +118,4 @@ export async function applyRequests(
 function conflictOf({ differences }: Step): CallFailure {
   const fields = differences.map(({ field }) => field).join(", ");
   return { status: null, message: `there is a mount with another ${fields}, which can't be changed: disable it first` };
-}
-
-function addressOf(path: string): string {
-  return path.split("/").map(encodeURIComponent).join("/");
 }

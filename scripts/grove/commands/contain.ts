@@ -1,30 +1,25 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { ok } from "../../../src/base/result.ts";
 import { asCalled, helpAsCalled } from "../../local/command-line.ts";
-import { ENDED_CHECK, type EndedCheck, type Preview, RECEIPT, type Receipt } from "../answer-schemas.ts";
+import { type EndedCheck, type Preview, RECEIPT, type Receipt } from "../answer-schemas.ts";
 import type { GroveCommand } from "../arguments.ts";
 import { type Called, failed, orMissing } from "../client.ts";
 import { nothingIs } from "../id-formats.ts";
 import { prose } from "../prose.ts";
 import { harmless, type Session, styled, type Terminal } from "../terminal.ts";
+import { checkEnded, repeatCheck } from "./ended-check.ts";
 import { failingLine, sendAgain } from "./leases.ts";
 import { revokeSelected } from "./revoke.ts";
 import { askerText, countText, number, preciseTime } from "./token-lines.ts";
 import { NOT_LISTED } from "./unknown-names.ts";
 
-/** Interval of checks, and the longest wait for the sweep and the targets of leases (ms). */
-const CHECK_EVERY_MS = 1_000;
-const WAIT_MS = 60_000;
+type Contain = Extract<GroveCommand, { kind: "contain" }>;
 
 /**
  * Revokes the tokens that a search, a filter or accessors select, and proves it. Before the revocation it shows the
  * numbers and asks; after it, the receipt and the answer of each tree. Returns 1 when a token, or the secret of a
  * lease, can still be used.
  */
-export async function containTokens(
-  session: Session,
-  wanted: Extract<GroveCommand, { kind: "contain" }>,
-): Promise<Called<number>> {
+export async function containTokens(session: Session, wanted: Contain): Promise<Called<number>> {
   if (wanted.job !== null) {
     const sent = wanted.retry ? await retryLeases(session, wanted.job) : ok(null);
     return sent.ok ? proveEnd(session, wanted.job) : sent;
@@ -32,11 +27,19 @@ export async function containTokens(
   return endTokens(session, wanted);
 }
 
-/** Revokes the selected tokens, and proves it; see `containTokens`. */
-export async function endTokens(
+/** Revokes tokens by their accessors, and proves it; see `containTokens`. */
+export function containAccessors(
   session: Session,
-  wanted: Extract<GroveCommand, { kind: "contain" }>,
+  accessors: string[],
+  options: Pick<Contain, "includeRoot" | "includeSelf" | "yes">,
 ): Promise<Called<number>> {
+  const { includeRoot, includeSelf, yes } = options;
+  const { json } = session;
+  const selected = { kind: "contain", filter: {}, accessors, job: null, retry: false, dryRun: false, json } as const;
+  return endTokens(session, { ...selected, includeRoot, includeSelf, yes });
+}
+
+async function endTokens(session: Session, wanted: Contain): Promise<Called<number>> {
   const done = await revokeSelected(session, wanted);
   if (!done.ok) return done;
   const { job, skipped } = done.value;
@@ -49,7 +52,7 @@ export async function endTokens(
   return proveEnd(session, job);
 }
 
-/** Says what is alive and matches, but is left out. */
+/** Says that nothing is revoked, and which live tokens match but are left out. */
 function leftOutText({ root, self }: Preview["skipped"]): string {
   const parts = [
     ...(root > 0 ? [`${number(root, "root token")} (--include-root ends ${root === 1 ? "it" : "them"} too)`] : []),
@@ -74,7 +77,6 @@ async function proveEnd({ client, terminal, json }: Session, job: string): Promi
       `the job is ${receipt.value.state}: ${asCalled(`revoke --job ${job}`)} follows it, and ${asCalled(`contain --job ${job}`)} proves it when it has ended`,
     );
   const checked = await checkUntilDone({ client, terminal, json }, job, receipt.value.numbers.total);
-  terminal.progress(null);
   if (!checked.ok) {
     // What the job has done is known, although the trees can't be asked.
     if (json) terminal.out(JSON.stringify({ receipt: receipt.value, check: null }));
@@ -87,22 +89,21 @@ async function proveEnd({ client, terminal, json }: Session, job: string): Promi
 }
 
 /** Asks all trees until every token is found revoked and no revocation of a lease is pending, or the time is over. */
-async function checkUntilDone(session: Session, job: string, total: number): Promise<Called<EndedCheck>> {
-  for (let waited = 0; ; waited += CHECK_EVERY_MS) {
-    const checked = await checkAll(session, job);
-    if (!checked.ok) return checked;
-    const { ended, alive, unrevoked_leases: leases } = checked.value;
-    const isDone = ended >= total && leases.waiting === 0;
-    if (isDone || alive.length > 0 || waited >= WAIT_MS) return checked;
-    session.terminal.progress(`${ended} of ${total} refused, ${leases.waiting} leases waiting`);
-    await sleep(CHECK_EVERY_MS);
-  }
+function checkUntilDone(session: Session, job: string, total: number): Promise<Called<EndedCheck>> {
+  return repeatCheck(
+    session.terminal,
+    () => checkAll(session, job),
+    ({ ended, alive, unrevoked_leases: leases }) => {
+      const isDone = ended >= total && leases.waiting === 0;
+      return isDone || alive.length > 0 ? null : `${ended} of ${total} refused, ${leases.waiting} leases waiting`;
+    },
+  );
 }
 
 async function checkAll({ client, terminal }: Session, job: string): Promise<Called<EndedCheck>> {
   let all: EndedCheck | null = null;
   for (let after = ""; ; ) {
-    const page = await client.post("sys/tokens/verify-ended", ENDED_CHECK, { job, ...(after !== "" && { after }) });
+    const page = await checkEnded(client, { job, ...(after !== "" && { after }) });
     if (!page.ok) return page;
     all = all ? sumOf(all, page.value) : page.value;
     after = page.value.next;
@@ -132,9 +133,14 @@ function sumOf(all: EndedCheck, page: EndedCheck): EndedCheck {
   };
 }
 
-function isProven({ state, numbers }: Receipt, { ended, alive, unrevoked_leases: leases }: EndedCheck): boolean {
-  const isRevoked = leases.waiting === 0 && leases.failing === 0 && !leases.more;
-  return state === "done" && alive.length === 0 && ended >= numbers.total && isRevoked;
+/** True when the trees refuse every token that the job counts. */
+function areRefused({ numbers }: Receipt, { ended, alive }: EndedCheck): boolean {
+  return alive.length === 0 && ended >= numbers.total;
+}
+
+function isProven(receipt: Receipt, check: EndedCheck): boolean {
+  const { waiting, failing, more } = check.unrevoked_leases;
+  return receipt.state === "done" && areRefused(receipt, check) && waiting === 0 && failing === 0 && !more;
 }
 
 /** Width of the labels of the receipt. */
@@ -159,7 +165,7 @@ function show(terminal: Terminal, receipt: Receipt, check: EndedCheck): void {
   const { job, numbers } = receipt;
   showHead(terminal, receipt);
   const { alive, ended } = check;
-  const isRefused = alive.length === 0 && ended >= numbers.total;
+  const isRefused = areRefused(receipt, check);
   const isOpen = !isRefused && alive.length === 0;
   terminal.out(
     styled(
@@ -195,17 +201,15 @@ function showNotEnded(terminal: Terminal, receipt: Receipt, unanswered: readonly
   terminal.out(`  mend that, then contain what is left again: ${helpAsCalled("docs/runbook.md, A job is incomplete")}`);
 }
 
-function showLeases(
-  terminal: Terminal,
-  { job, state, numbers: { leases: asked, total } }: Receipt,
-  { ended: refused, alive, unanswered, unrevoked_leases: leases }: EndedCheck,
-): void {
-  const { waiting, failing, more, failures } = leases;
+function showLeases(terminal: Terminal, receipt: Receipt, check: EndedCheck): void {
+  const { job, state, numbers } = receipt;
+  const { leases: asked } = numbers;
+  const { waiting, failing, more, failures } = check.unrevoked_leases;
   const left = waiting + failing;
   const isRevoked = left === 0 && !more;
-  // A token that is alive holds its leases.
-  const areAllRefused = state === "done" && refused >= total && alive.length + unanswered.length === 0;
-  const ended = !areAllRefused || asked.more || more ? "" : `${Math.max(0, asked.count - left)} ended, `;
+  // A live token keeps its leases. Leases count as ended only when every token is refused.
+  const isCounted = state === "done" && areRefused(receipt, check) && check.unanswered.length === 0;
+  const ended = !isCounted || asked.more || more ? "" : `${Math.max(0, asked.count - left)} ended, `;
   const text = `leases    ${countText(asked, "lease")} asked, ${ended}${waiting} waiting, ${failing} failing`;
   terminal.out(styled(terminal, isRevoked ? "green" : "red", text));
   for (const failure of failures) terminal.out(failingLine(failure));

@@ -75,9 +75,9 @@ function tokensCanBeRevoked(): void {
 }
 
 describe("grove contain - of a secret-id", () => {
+  const live = data({ ...LIVE, kind: "secret-id", credential: { ...CREDENTIAL, accessor: "a-1", path: PATH } });
   beforeEach(() => {
-    const credential = { ...CREDENTIAL, accessor: "a-1", path: PATH };
-    replies["POST /v1/sys/tokens/find"] = [data({ ...LIVE, kind: "secret-id", credential }), UNKNOWN];
+    replies["POST /v1/sys/tokens/find"] = [live, UNKNOWN];
     replies[`POST /v1/${ADDRESS}/secret-id-accessor/destroy`] = { body: null };
     replies["GET /v1/sys/audit/events"] = logins();
     replies[`GET /v1/${ADDRESS}`] = data({ token_ends_with_secret_id: true });
@@ -115,10 +115,7 @@ describe("grove contain - of a secret-id", () => {
     const revoked = asked.filter(({ request }) => request === "POST /v1/sys/tokens/revoke");
     expect(revoked[1]?.body).toMatchObject({ accessors: ["t1", "t2"], dry_run: false, expected_total: 3 });
     [asked, said] = [[], []];
-    replies["POST /v1/sys/tokens/find"] = [
-      data({ ...LIVE, kind: "secret-id", credential: { ...CREDENTIAL, accessor: "a-1", path: PATH } }),
-      UNKNOWN,
-    ];
+    replies["POST /v1/sys/tokens/find"] = [live, UNKNOWN];
     replies["POST /v1/sys/tokens/verify-ended"] = ended(1, ["t1", "t2"]);
     tokensCanBeRevoked();
     expect(await contain(SECRET_ID, "", ["destroy", "no"])).toBe(1);
@@ -133,7 +130,6 @@ describe("grove contain - of a secret-id", () => {
   });
 
   it("ends with 1 when it can still be used, and when it could not be asked about", async () => {
-    const live = data({ ...LIVE, kind: "secret-id", credential: { ...CREDENTIAL, accessor: "a-1", path: PATH } });
     replies["POST /v1/sys/tokens/find"] = live;
     expect(await contain(SECRET_ID, "--yes")).toBe(1);
     expect(said).toEqual(["it is not proved to be destroyed: It is alive."]);
@@ -153,10 +149,7 @@ describe("grove contain - of a secret-id", () => {
     expect(await contain(SECRET_ID, "--yes")).toBe(1);
     const how = "npm run -s grove -- contain --mount auth/app?le/ --role deploy ends those of all its secret-ids";
     expect(said).toEqual([`which tokens its logins made is not known (permission denied); ${how}`]);
-    replies["POST /v1/sys/tokens/find"] = [
-      data({ ...LIVE, kind: "secret-id", credential: { ...CREDENTIAL, accessor: "a-1", path: PATH } }),
-      UNKNOWN,
-    ];
+    replies["POST /v1/sys/tokens/find"] = [live, UNKNOWN];
     replies["GET /v1/sys/audit/events"] = logins("", "t1");
     replies["POST /v1/sys/tokens/verify-ended"] = ended(1);
     expect(await contain(SECRET_ID, "--yes")).toBe(1);

@@ -1,0 +1,130 @@
+import * as z from "zod";
+import { MAX_NAMED_TOKENS } from "../../../src/base/limits.ts";
+import { ok } from "../../../src/base/result.ts";
+import { asCalled } from "../../local/command-line.ts";
+import { encodedPath } from "../../local/encoded-path.ts";
+import type { FoundText } from "../answer-schemas.ts";
+import type { GroveCommand } from "../arguments.ts";
+import { type Called, failed } from "../client.ts";
+import { harmless, type Session, styled } from "../terminal.ts";
+import { readEvents } from "./audit-pages.ts";
+import { containAccessors } from "./contain.ts";
+import { checkEnded, unprovenOf } from "./ended-check.ts";
+import { isAlive, judge } from "./find-judgements.ts";
+import type { TextToFind } from "./find-texts.ts";
+import { isConfirmed } from "./revoke.ts";
+import { number } from "./token-lines.ts";
+
+type Wanted = Extract<GroveCommand, { kind: "contain-text" }>;
+type Credential = NonNullable<FoundText["credential"]>;
+
+/** A leaked credential that is in no tree of tokens, and its text. */
+interface Leaked {
+  readonly text: TextToFind;
+  readonly credential: Credential;
+}
+
+/** Deletes the token of a team or an organization. The accessor of such a token is its id. */
+export async function deleteTeamToken(session: Session, { yes }: Wanted, leaked: Leaked): Promise<Called<number>> {
+  if (!yes && !(await isConfirmed(session.terminal, "Type delete to delete it: ", "delete")))
+    return failed("nothing was ended");
+  const id = encodeURIComponent(leaked.credential.accessor);
+  const deleted = await session.client.call("DELETE", `/api/v2/authentication-tokens/${id}`);
+  if (!deleted.ok && deleted.error.status !== 404) return deleted;
+  const refused = await proveRefused(session, leaked, "deleted");
+  // The answer is a 404 for a token that has ended, and for one that the caller may not manage.
+  return deleted.ok || refused.ok ? refused : failed("it is not deleted: VAULT_TOKEN may not manage its organization");
+}
+
+/** Destroys a secret-id, so that no login makes a further token, and ends the tokens of its logins. */
+export async function containSecretId(session: Session, wanted: Wanted, leaked: Leaked): Promise<Called<number>> {
+  const { client, terminal, json } = session;
+  const { accessor, path } = leaked.credential;
+  if (!json) terminal.out(await tokensLine(session, leaked.credential));
+  if (!wanted.yes && !(await isConfirmed(terminal, "Type destroy to destroy it: ", "destroy")))
+    return failed("nothing was ended");
+  const destroy = `${path}/secret-id-accessor/destroy`;
+  const destroyed = await client.call("POST", encodedPath(destroy), { secret_id_accessor: accessor });
+  if (!destroyed.ok && destroyed.error.status === 403) return failed(`VAULT_TOKEN needs update on ${destroy}`);
+  if (!destroyed.ok && destroyed.error.status !== 404) return destroyed;
+  const refused = await proveRefused(session, leaked, "destroyed");
+  // Read again: a login may have made a token before the destruction.
+  const made = await tokensOfLogins(session, accessor);
+  if (!made.ok) return failed(`which tokens its logins made is not known (${made.error.message}); ${byRole(path)}`);
+  const { accessors, unnamed } = made.value;
+  const left = await unprovenTokens(session, accessors);
+  if (!left.ok) return left;
+  if (left.value.length > 0) {
+    const ended = await containAccessors(session, left.value, wanted);
+    if (!ended.ok || ended.value !== 0) return ended;
+  }
+  return unnamed === 0 ? refused : failed(`${number(unnamed, "token")} of its logins may be alive; ${byRole(path)}`);
+}
+
+/** Asks the server about the text again, to prove that it is no longer accepted. */
+async function proveRefused({ client, terminal, json }: Session, { text }: Leaked, done: string) {
+  const after = await judge(client, text);
+  if (!after.ok) return after;
+  const { state, message } = after.value;
+  if (isAlive(after.value) || state === "unjudged") return failed(`it is not proved to be ${done}: ${message}`);
+  if (json) terminal.out(JSON.stringify({ done, after: after.value }));
+  else terminal.out(styled(terminal, "green", `${done}: asked again, it is ${state}`));
+  return ok(0);
+}
+
+const ROLE = z.object({ token_ends_with_secret_id: z.boolean() });
+
+/** Says how many tokens the logins with a secret-id made, and whether they end with it. */
+async function tokensLine(session: Session, { accessor, path }: Credential): Promise<string> {
+  const made = await tokensOfLogins(session, accessor);
+  if (!made.ok) return `  its tokens are not known: ${made.error.message}`;
+  const count = made.value.accessors.length + made.value.unnamed;
+  const what = `  its logins made ${number(count, "token")}`;
+  const role = await session.client.get(encodedPath(path), ROLE);
+  if (!role.ok) return what;
+  const isOne = count === 1;
+  return role.value.token_ends_with_secret_id
+    ? `${what}, which ${isOne ? "ends" : "end"} with it, with all below`
+    : `${what}, which ${isOne ? "does" : "do"} not end with it`;
+}
+
+/** The tokens that logins with a secret-id made. */
+interface TokensOfLogins {
+  readonly accessors: readonly string[];
+  /** Number of others: batch tokens, which have no accessor, and those beyond the most that a request names. */
+  readonly unnamed: number;
+}
+
+/** Reads the logins with a secret-id in the audit store. */
+async function tokensOfLogins({ client, terminal }: Session, accessor: string): Promise<Called<TokensOfLogins>> {
+  const logins = await readEvents(client, terminal, { accessor, kind: "login" }, Number.POSITIVE_INFINITY);
+  if (!logins.ok) return logins;
+  const made = logins.value.events.flatMap(({ response }) => response?.auth?.accessor ?? []);
+  const accessors = [...new Set(made.filter((one) => one !== ""))];
+  const batch = made.filter((one) => one === "").length;
+  return ok({
+    accessors: accessors.slice(0, MAX_NAMED_TOKENS),
+    unnamed: batch + Math.max(0, accessors.length - MAX_NAMED_TOKENS),
+  });
+}
+
+/** Asks the trees about tokens, shows how many are refused, and returns those that are not proved to be. */
+async function unprovenTokens(session: Session, accessors: readonly string[]): Promise<Called<string[]>> {
+  if (accessors.length === 0) return ok([]);
+  const { client, terminal, json } = session;
+  const checked = await checkEnded(client, { accessors });
+  if (!checked.ok) return checked;
+  const { ended } = checked.value;
+  const left = unprovenOf(checked.value);
+  const all = `${number(accessors.length, "token")} of its logins`;
+  const count = ended === 0 ? `none of the ${all} has ended yet` : `${ended} of ${all} refused`;
+  const next = left.length === 0 ? "" : `; ${left.length === 1 ? "that one is" : "those are"} ended next`;
+  if (!json) terminal.out(styled(terminal, left.length === 0 ? "green" : "yellow", `${count}${next}`));
+  return ok(left);
+}
+
+/** The command that ends the tokens of a role whose accessors are not known. */
+function byRole(path: string): string {
+  const [mount = "", role = ""] = harmless(path).split("/role/");
+  return `${asCalled(`contain --mount ${mount}/ --role ${role}`)} ends those of all its secret-ids`;
+}
