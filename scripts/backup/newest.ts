@@ -73,6 +73,11 @@ export function isOfAnother(
   { data, clusterId }: Owner,
 ): boolean {
   if (copy) return idIn(join(directory, name)) !== idIn(data);
+  return isOfAnotherCluster(manifest, clusterId);
+}
+
+/** True when a backup through the API is known to be of another installation. @param clusterId null: it is not known. */
+export function isOfAnotherCluster(manifest: Manifest | null, clusterId: string | null): boolean {
   return manifest !== null && clusterId !== null && manifest.cluster_id !== clusterId;
 }
 

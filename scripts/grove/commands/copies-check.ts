@@ -1,21 +1,21 @@
 import { spanText } from "../../../src/api/sys/health/finding.ts";
 import type { Ms } from "../../../src/base/clock.ts";
-import { newestBackup } from "../../backup/newest.ts";
+import { isOfAnotherCluster, newestBackup } from "../../backup/newest.ts";
 import { attention, type Check, failing, fine } from "./check.ts";
 
-/** Age of the newest backup from which one is missing, where one is made each day, and from which that is failing. */
+/** Age of the newest backup (ms) from which it is late, and from which the check fails, where one is made each day. */
 const LATE_MS: Ms = 26 * 3_600_000;
 const FAILING_MS: Ms = 3 * 24 * 3_600_000;
 
 const LINK = "docs/runbook.md#backups-are-missing";
 
 /**
- * Judges the backups in a directory of this machine, of either kind: the server does not see them. The newest is read as
- * `backup --verify` reads it.
+ * Judges the backups of either kind in a directory of this machine, which the server does not see. The newest is verified
+ * as by `backup --verify`.
  *
- * @param clusterId of the server; "" when it did not answer.
+ * @param clusterId of the server; null when it is not known.
  */
-export function checkCopies(directory: string, clusterId: string, now: Ms): Check {
+export function checkCopies(directory: string, clusterId: string | null, now: Ms): Check {
   const [name, title] = ["copies", "Copies"];
   const newest = newestBackup(directory);
   if (!newest)
@@ -29,7 +29,7 @@ export function checkCopies(directory: string, clusterId: string, now: Ms): Chec
   const { name: backup, at, problem, manifest } = newest;
   if (problem !== null)
     return failing(name, title, `${backup} can't be restored: ${problem}`, "Make one now, and look at the disk.", LINK);
-  if (manifest && clusterId !== "" && manifest.cluster_id !== clusterId)
+  if (isOfAnotherCluster(manifest, clusterId))
     return failing(name, title, `${backup} is of another installation`, "Name the directory of this one.", LINK);
   const seen = `${backup} is whole, begun ${spanText(now - at)} ago`;
   if (now - at <= LATE_MS) return fine(name, title, seen);

@@ -1,8 +1,7 @@
 import * as z from "zod";
 import { ok } from "../../../src/base/result.ts";
 import { commandsAsCalled, helpAsCalled } from "../../local/command-line.ts";
-import type { Called, CallFailure, GroveClient } from "../client.ts";
-import { readHealth } from "../health.ts";
+import type { Answer, Called, CallFailure, GroveClient } from "../client.ts";
 import { prose, sayProse } from "../prose.ts";
 import { harmless, renderTable, type Session, type Style, styled } from "../terminal.ts";
 import { attention, type Check, failing, fine, unknown } from "./check.ts";
@@ -29,10 +28,12 @@ const STYLES: Readonly<Record<string, Style>> = { ok: "green", attention: "yello
  */
 export async function examine({ client, terminal, json }: Session, copies: string | null): Promise<Called<number>> {
   terminal.progress("the server");
-  const server = await checkServer(client);
+  const health = await client.call("GET", "sys/health?sealedcode=299&uninitcode=298");
+  const server = await checkServer(client, health);
   // Without an answer to the first check, the others would fail too.
   const seen = server.state === "failing" ? [server] : [server, ...(await checkRest(client, terminal))];
-  const checks = copies === null ? seen : await withCopies(client, terminal, seen, copies);
+  if (copies !== null) terminal.progress("the copies");
+  const checks = copies === null ? seen : withCopies(seen, checkCopies(copies, clusterIdIn(health), Date.now()));
   terminal.progress(null);
   if (json) terminal.out(JSON.stringify(checks));
   else {
@@ -43,17 +44,9 @@ export async function examine({ client, terminal, json }: Session, copies: strin
   return ok(isUnseen || checks.some(({ state }) => state === "failing") ? 1 : 0);
 }
 
-/** Adds the check of backups of this machine, in the place of that of the server if that knows none. */
-async function withCopies(
-  client: GroveClient,
-  terminal: Session["terminal"],
-  checks: readonly Check[],
-  directory: string,
-): Promise<readonly Check[]> {
-  terminal.progress("the copies");
-  const health = checks.length > 1 ? await readHealth(client) : null;
-  const own = checkCopies(directory, health?.ok ? health.value.cluster_id : "", Date.now());
-  return [...checks.filter(({ name, state }) => name !== "backups" || state !== "unknown"), own];
+/** Adds the check of the backups on this machine. It replaces the server's check of backups when the server knows none. */
+function withCopies(checks: readonly Check[], copies: Check): readonly Check[] {
+  return [...checks.filter(({ name, state }) => name !== "backups" || state !== "unknown"), copies];
 }
 
 const SUMMARIES = [
@@ -93,14 +86,20 @@ const HEALTH = z.object({
   initialized: z.boolean(),
   sealed: z.boolean(),
   grove_version: z.string().default("unknown"),
+  cluster_id: z.string().nullable().catch(null),
 });
+
+/** The id of the installation in an answer of `sys/health`; null for a server that does not name it. */
+function clusterIdIn(health: Called<Answer>): string | null {
+  return health.ok ? (HEALTH.safeParse(health.value.body).data?.cluster_id ?? null) : null;
+}
 
 const NOT_INITIALISED =
   "Send PUT /v1/sys/init once, with the GROVE_INIT_TOKEN of the deployment as the token where it has one, or start from a file by grove init FILE.";
 
-async function checkServer(client: GroveClient): Promise<Check> {
+/** @param answered the answer of `sys/health`. */
+async function checkServer(client: GroveClient, answered: Called<Answer>): Promise<Check> {
   const [name, title] = ["server", "Server"];
-  const answered = await client.call("GET", "sys/health?sealedcode=299&uninitcode=298");
   if (!answered.ok) return judgeFailure(name, title, answered.error);
   const health = HEALTH.safeParse(answered.value.body);
   if (!health.success) return failing(name, title, "it does not speak this interface", "Is VAULT_ADDR right?");

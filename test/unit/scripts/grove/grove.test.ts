@@ -612,6 +612,7 @@ describe("grove doctor", () => {
     const cluster = "3ec50187-719e-463c-9e51-ded1453cb163";
     replies["GET /v1/sys/health"] = health({ grove_version: "1.0.0", cluster_id: cluster });
     expect(await states([check("backups", "unknown")])).toEqual([1, "ok", { copies: "failing" }]);
+    expect(asked.filter(({ request }) => request.startsWith("GET /v1/sys/health"))).toHaveLength(1);
     const now = Date.now();
     backupOf(directory, cluster, now - 5 * 86_400_000);
     expect(await states([check("backups", "ok")])).toEqual([1, "ok", { backups: "ok", copies: "failing" }]);
