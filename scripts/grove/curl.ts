@@ -11,22 +11,23 @@ const WITH_TOKEN = `printf 'X-Vault-Token: %s' "$VAULT_TOKEN" | curl -sS --fail-
  * @param fields of the body.
  */
 export function writeCommand(path: string, fields: Readonly<Record<string, string>> = {}): string {
-  const below = path.split("/").map(encoded).join("/");
   const body = Object.keys(fields).length === 0 ? "" : ` -d '${JSON.stringify(fields).replaceAll("'", "\\u0027")}'`;
-  return `${WITH_TOKEN} -X POST${body} "$VAULT_ADDR/v1/${below}"`;
+  return `${WITH_TOKEN} -X POST${body} ${urlOf(path)}`;
 }
 
-/** The same with a body that a file has: it contains a secret. @param file its name, without special characters. */
+/** A write whose body is read from a file, because it contains a secret. @param file name without special characters. */
 export function writeFileCommand(path: string, file: string): string {
-  const below = path.split("/").map(encoded).join("/");
-  return `${WITH_TOKEN} -X POST -d @${file} "$VAULT_ADDR/v1/${below}"`;
+  return `${WITH_TOKEN} -X POST -d @${file} ${urlOf(path)}`;
 }
 
 /** A read or a list as a curl command. */
 export function readCommand(path: string, of: "record" | "list" = "record"): string {
-  const below = path.split("/").map(encoded).join("/");
-  return `${WITH_TOKEN} "$VAULT_ADDR/v1/${below}${of === "list" ? "?list=true" : ""}"`;
+  return `${WITH_TOKEN} ${urlOf(path, of === "list" ? "?list=true" : "")}`;
 }
+
+/** The address of a path for a shell. */
+const urlOf = (path: string, query = ""): string =>
+  `"$VAULT_ADDR/v1/${path.split("/").map(encoded).join("/")}${query}"`;
 
 const encoded = (segment: string): string =>
   encodeURIComponent(segment).replace(UNQUOTED, (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`);

@@ -71,14 +71,12 @@ const INTERRUPTED = 130;
 
 /** What an interrupted command has not done. */
 const UNDONE: Readonly<Partial<Record<GroveCommand["kind"], string>>> = {
-  ...{
-    revoke: "revoked",
-    contain: "revoked",
-    "contain-text": "ended",
-    apply: "written",
-    find: "looked for",
-    audit: "asked",
-  },
+  revoke: "revoked",
+  contain: "revoked",
+  "contain-text": "ended",
+  apply: "written",
+  find: "looked for",
+  audit: "asked",
 };
 
 function failedHere(error: unknown): Called<never> | "interrupted" {

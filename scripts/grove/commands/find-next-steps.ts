@@ -29,16 +29,19 @@ export function nextSteps(
     const root = token.policies.includes("root") ? " --include-root" : "";
     const self = isOwn ? " --include-self" : "";
     const end = `  revoke it with all below${isNear ? ", if its text may have leaked as well" : ""}: ${asCalled(`contain --accessor ${token.accessor}${root}${self}`)}`;
-    const alone = `  end the lease alone: ${asCalled("contain -")} (which reads the text as this command does)`;
+    const alone = `  end the lease alone: ${readingText("contain -")}`;
     return kind === "lease" ? [...about, alone, end] : [...about, end];
   }
   if (kind !== "batch" && !credential) return [];
   const team = credential?.metadata.team_id;
   if (state === "ended" && team) return endedTeamLines(team, credential.accessor);
-  const about = `  what it did: ${asCalled("audit -")} (which reads the text as this command does)`;
+  const about = `  what it did: ${readingText("audit -")}`;
   if (!isAlive(found) || !credential) return [about];
   return kind === "batch" ? [about, ...batchEndLines(credential, hasRootParent)] : teamLines(credential);
 }
+
+/** A command that takes the text on standard input. */
+const readingText = (command: string): string => `${asCalled(command)} (which reads the text as this command does)`;
 
 const receiptLine = (job: string): string => `  what else that job ended: ${asCalled(`contain --job ${job}`)}`;
 
@@ -84,7 +87,7 @@ const TEAM_BEGINNING = 8;
 function teamLines({ accessor, metadata: of }: NonNullable<FoundText["credential"]>): string[] {
   return [
     `  who made it, and what it did: ${asCalled(`audit ${accessor}`)}`,
-    `  delete it: ${asCalled("contain -")} (which reads the text as this command does)`,
+    `  delete it: ${readingText("contain -")}`,
     `  (${helpAsCalled("docs/runbook.md")}, A token has leaked${of.team ? "; a new one is made on the page of its team" : ""})`,
   ];
 }
@@ -93,7 +96,7 @@ function teamLines({ accessor, metadata: of }: NonNullable<FoundText["credential
 function secretIdLines({ accessor }: NonNullable<FoundText["credential"]>): string[] {
   return [
     `  who made it, and its logins: ${asCalled(`audit ${accessor}`)}`,
-    `  destroy it, and end the tokens that it gave: ${asCalled("contain -")} (which reads the text as this command does)`,
+    `  destroy it, and end the tokens that it gave: ${readingText("contain -")}`,
     `  (${helpAsCalled("docs/runbook.md")}, A secret-id has leaked)`,
   ];
 }
