@@ -211,8 +211,8 @@ function plantPolicy(system: DatabaseSync): void {
 }
 
 /**
- * Moves the databases of tokens away from those of the other objects: a server that finds tokens without keys refuses
- * every initialization and restore before it reads a row. Returns a function that moves them back.
+ * Moves the databases of tokens out of the data directory, because a server that finds tokens but no keys refuses every
+ * initialization and restore before it reads a row. Returns a function that moves them back.
  */
 function hideTokens(system: DatabaseSync): () => void {
   const from = dirname(system.location() ?? "").replace("System-", "TokenTree-");

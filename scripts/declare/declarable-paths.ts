@@ -58,7 +58,7 @@ const WORDS = [...new Set(DECLARABLE.flatMap(({ source }) => source.match(/[a-z]
 /** `; did you mean PATH?` for a path of which one word is mistyped, else "". */
 function meantPath(path: string): string {
   const segments = path.split("/");
-  // A word that is right below another path, such as `roles`, is also compared.
+  // Other words only: `roles` is a word below auth/token, but a mistake for `role` below another mount.
   const nearest = (segment: string) =>
     nearestWord(
       segment,

@@ -22,8 +22,8 @@ export interface RootTokenFile {
 
 /**
  * Opens the file for a root token before the token exists: a token that can't be written would be lost. The file must
- * be new, or empty as an interrupted start leaves it; only this user can read it, so it must be of this user: the owner of
- * another one, who may have made it in a shared directory, could read it too. The error is for the operator.
+ * be new, or empty as an interrupted start leaves it. It must belong to this user and be closed to all others: another
+ * user may have created it in a shared directory, and could read the token. The error is for the operator.
  */
 export function openRootTokenFile(path: string): Result<RootTokenFile, string> {
   try {

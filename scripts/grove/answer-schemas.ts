@@ -225,8 +225,9 @@ export const JOB = z.object({
   counted: z.number(),
   preview: PREVIEW.optional(),
   matched: z.number().nullable(),
-  /** Tokens that it has ended, and those of them that matched. */
+  /** Number of tokens that it has ended. */
   total: z.number(),
+  /** Number of them that matched; the others were below these. */
   revoked: z.number(),
   ended_before: z.number().default(0),
   /** When it ended; null while its numbers may grow, also while a stopped job finishes its step. */

@@ -34,7 +34,7 @@ interface CallOptions {
 /** A request to the service, with its token. */
 interface SentRequest {
   readonly method: string;
-  /** With `/v1/`, or `/api/v2/`. */
+  /** The whole path, which begins with `/v1/` or `/api/v2/`. */
   readonly path: string;
   readonly token: string;
   readonly body: unknown;
@@ -129,7 +129,11 @@ export class GroveClient {
     return readData(await this.call("POST", path, body), shape);
   }
 
-  /** Calls a path below `/v1/`, or one that begins with a slash. Waits and tries again when the server asks for that. */
+  /**
+   * Calls the service. Waits and tries again when the server asks for that.
+   *
+   * @param path below `/v1/`; the whole path when it begins with a slash.
+   */
   async call(
     method: "GET" | "LIST" | "POST" | "DELETE",
     path: string,
@@ -149,7 +153,7 @@ export class GroveClient {
       }
       if (!answered.ok) return answered;
       const { status, retryAfter, fault, ...answer } = answered.value;
-      // All answers of the service are JSON. A proxy in front of it answers a fault with a page.
+      // The service answers only with JSON. For a status from 500 on, a proxy in front of it may answer with a page.
       if (typeof answer.body === "string" && status < 500)
         return failed(`no answer from ${this.#address}: ${otherServer(answer.body, this.#address, status)}`);
       if (status < 400) return ok({ status, ...answer });
@@ -257,7 +261,7 @@ function secondsOf(header: string | null): number | null {
 function messageOf(body: unknown, status: number): string {
   const errors = typeof body === "object" && body !== null && "errors" in body ? body.errors : null;
   const first = Array.isArray(errors) ? errors[0] : undefined;
-  // The interface of teams has documents of JSON:API.
+  // The API of teams answers with JSON:API, whose errors are objects.
   const said = typeof first === "object" && first !== null && "detail" in first ? first.detail : first;
   return typeof said === "string" ? said : `status ${status}`;
 }

@@ -72,7 +72,7 @@ const OTHER_NAME = "ERR_TLS_CERT_ALTNAME_INVALID";
 /** Most names of a certificate that are shown. */
 const SHOWN_NAMES = 5;
 
-/** Names the names of a certificate. The error of Node.js has the certificate. */
+/** Lists the names in the certificate, which is a property of Node's error. */
 function otherNameText(error: unknown): string {
   const cert = error instanceof Error && "cert" in error ? error.cert : null;
   const listed = typeof cert === "object" && cert !== null && "subjectaltname" in cert ? cert.subjectaltname : "";

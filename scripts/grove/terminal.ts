@@ -205,11 +205,12 @@ export async function typed(input: Readable, output: Writable, question: string)
   }
 }
 
-/** The line that is typed after a question, without an echo. @throws Interrupted without a line. */
+/** Asks a question, and reads a line without echoing it. @throws Interrupted without a line. */
 export async function typedUnseen(input: Readable, output: Writable, question: string): Promise<string> {
   // The line editor would echo what is typed.
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
-  // The editor turns the terminal's echo off at once. A text that is pasted when the question appears is not shown.
+  // The line editor turns the echo off when it starts. So it starts before the question is written: a text that is pasted
+  // as soon as the question appears is not echoed.
   const line = typed(input, silent, "");
   output.write(question);
   return line;

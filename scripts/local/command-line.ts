@@ -161,7 +161,7 @@ export function shownHelp(help: string): string {
  * @param say writes a line for the operator.
  * @param run returns the exit code.
  * @param mistaken the exit code for a mistake in the command line.
- * @param listed what the help lists.
+ * @param listed what --help lists for this command line.
  * @returns the exit code.
  */
 export async function runCommand<Command>(

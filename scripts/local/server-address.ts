@@ -9,6 +9,6 @@ export function addressProblem(name: string, address: string): string | null {
   if (url.username + url.password !== "") return `${name} has a name or password in it, which Grove does not take`;
   const [more = null] = /\/v1(?=\/*$)|\/ui(?=\/|$)/.exec(url.pathname) ?? [];
   if (more !== null) return `${name} is the address without ${more}`;
-  // A path after these would be a part of them.
+  // The path of a request is appended, and would become a part of the query or the fragment.
   return url.search + url.hash === "" ? null : `${name} is the address without ? and #`;
 }

@@ -7,8 +7,8 @@ import { number } from "./token-lines.ts";
 const PAGE_SIZE = 1000;
 
 /**
- * Reads pages of events until there are as many as are wanted. Other fields are those of the first page. A record that was
- * stored twice can be on two pages: it is returned once.
+ * Reads pages of events until there are as many as are wanted. Other fields are those of the first page. An event that the
+ * store has twice, also on two pages, is returned once.
  */
 export async function readEvents(
   client: GroveClient,

@@ -19,7 +19,7 @@ export interface LoginLine {
   readonly check?: { readonly name: string; readonly description: string } | null | undefined;
 }
 
-/** What a client that polls is answered until the person has consented. */
+/** Errors that a polling client gets until the user has consented. */
 const WAITING: ReadonlySet<string> = new Set(["authorization_pending", "slow_down"]);
 
 /** True for a login or a step of one, also one that was refused before its role was read. */
@@ -27,16 +27,17 @@ export function isLogin({ path, mount, role, principal }: LoginLine): boolean {
   return Boolean(role || principal) || isLoginPath(path, mount || firstMount(path));
 }
 
-/** True for a login that was refused. One that waits for the person is not, although its status says so. */
+/** True for a login that was refused. A login that waits for the user's consent has an error status, but is not refused. */
 export function wasRefused({ status, error }: LoginLine): boolean {
   return status >= 400 && !WAITING.has(error ?? "");
 }
 
-/** The mount of a path whose line has none, if its name has no slash. A role may be named login. */
+/** The mount in a path, for a line that does not name it. It is right for mounts whose name has no slash. */
 function firstMount(path: string): string {
   return `${path.split("/", 2).join("/")}/`;
 }
 
+/** The part of a login's path below the mount. */
 const BELOW_MOUNT = new RegExp(`(?<=/)(?:${LOGIN_PATHS.join("|")})$`);
 
 const METHODS = z.record(z.string(), z.looseObject({ type: z.string() }));

@@ -198,7 +198,11 @@ async function factsOf(client: GroveClient, line: Line): Promise<string[]> {
   ];
 }
 
-/** The command that shows the other requests of the token, of the entity, or of the address. */
+/**
+ * The command that shows the other requests of the token, of the entity, or of the address.
+ *
+ * @param of accessor of the token; by default that of the request.
+ */
 function nextCommand(
   { auth, check, target_entities: entities, client_address: address }: Line,
   of = auth?.accessor,
@@ -213,8 +217,9 @@ function nextCommand(
 const LOOKED_THROUGH = 500;
 
 /**
- * The ended token of a request without a valid one, and when and how it ended. An earlier event from the same address
- * names it by the keyed hash of its text. Null when none does, or when it has not ended.
+ * Finds the ended token of a request that was refused without a valid token, and says when and how it ended. An earlier
+ * event from the same address with the same keyed hash names the token. Null without such an event, or when the token has
+ * not ended.
  */
 async function endedToken(
   client: GroveClient,
@@ -232,6 +237,7 @@ async function endedToken(
     : null;
 }
 
+/** A terminal that shows no progress. */
 const QUIET = { progress: () => {} };
 
 /** Why the server can't be asked about this request; null when it can. */

@@ -8,8 +8,8 @@ import { askWorkerd, Readiness } from "./readiness.ts";
 import { WorkerSupervisor } from "./worker-supervisor.ts";
 
 /**
- * From the last change that this node's objects accept to the hand-over (ms), so that no change is lost while it is carried out. Their
- * callers wait meanwhile, for less time than they repeat lost calls.
+ * Time from the last change that this node's objects accept to the hand-over (ms), in which changes that have begun are
+ * completed. It is shorter than the time for which callers repeat lost calls.
  */
 const DRAIN_MS = 700;
 
@@ -95,7 +95,7 @@ export function startNode(given: {
       say("not ready: balancers may look elsewhere");
       await pause(LEAD_MS / timeDivisor);
       say("handing the objects to the other nodes");
-      // A Worker that does not answer accepts no change either.
+      // A Worker that does not answer in time accepts no change either, so the hand-over does not wait for it.
       await Promise.race([leave(), pause(DRAIN_MS)]);
       await pause(DRAIN_MS / timeDivisor);
       worker.handOver();
