@@ -1,7 +1,6 @@
 import type { RevocationJobs } from "../../client/answers.d.ts";
 import { href } from "../href.ts";
-import { entitiesOf, onlyAccessor } from "../tokens/filter.ts";
-import { useEntityNames, useTokenName } from "../use-names.ts";
+import { useJobNames } from "../tokens/use-job-names.ts";
 import { meantText, type NotedRevocation, receiptOf, revocationText } from "./revocation-event.ts";
 
 interface RevocationTextProps {
@@ -12,9 +11,8 @@ interface RevocationTextProps {
 
 /** A bulk revocation or its dry run in words, with a link to the receipt. */
 export function RevocationText({ noted, jobs }: RevocationTextProps) {
-  const filters = jobs.filter(({ id }) => id === noted.job).map(({ filter }) => filter);
-  const tokenName = useTokenName(filters.map(onlyAccessor).join(""));
-  const meant = meantText(noted, jobs, useEntityNames(entitiesOf(filters)), tokenName);
+  const { names, tokenName } = useJobNames(jobs.find(({ id }) => id === noted.job));
+  const meant = meantText(noted, jobs, names, tokenName);
   const receipt = receiptOf(noted);
   return (
     <>

@@ -3,11 +3,11 @@ import { count, counted } from "../format.ts";
 import { href } from "../href.ts";
 import { done } from "../result.ts";
 import { useSession } from "../session.ts";
-import { type EntityNamesById, entitiesOf, jobSelectionText, onlyAccessor } from "../tokens/filter.ts";
+import { jobSelectionText } from "../tokens/filter.ts";
 import { AskedBy, EntityLink } from "../tokens/links.tsx";
 import { isUnderWay } from "../tokens/revocation-preview.ts";
+import { useJobNames } from "../tokens/use-job-names.ts";
 import { Card, DataTable, Time, useLoad, usePolling } from "../ui/index.ts";
-import { useEntityNames, useTokenName } from "../use-names.ts";
 import { cleanUpText } from "./clean-up-text.ts";
 import { JobState, useLeaseChecks } from "./job-state.tsx";
 
@@ -30,7 +30,6 @@ export function BulkRevocations() {
   });
   const { jobs = [], revocations = [] } = walks.value ?? {};
   const isRunning = jobs.some(isUnderWay) || revocations.some(({ clean_up: state }) => state === "running");
-  const names = useEntityNames(entitiesOf(jobs.slice(0, LISTED).map(({ filter }) => filter)));
   const checks = useLeaseChecks(jobs.slice(0, LISTED));
   usePolling(isRunning, walks.reload, POLL_MS);
   return (
@@ -45,7 +44,7 @@ export function BulkRevocations() {
             {
               label: "Which tokens",
               wraps: true,
-              cell: (job) => <JobLink job={job} names={names} />,
+              cell: (job) => <JobLink job={job} />,
             },
             { label: "By", cell: ({ asked_by: by }) => <AskedBy by={by} /> },
             { label: "Began", cell: ({ started }) => <Time at={started} /> },
@@ -83,14 +82,9 @@ export function BulkRevocations() {
   );
 }
 
-interface JobLinkProps {
-  readonly job: RevocationJobs["jobs"][number];
-  readonly names: EntityNamesById;
-}
-
 /** What a job revokes, as a link to its receipt. */
-function JobLink({ job, names }: JobLinkProps) {
-  const tokenName = useTokenName(onlyAccessor(job.filter));
+function JobLink({ job }: { readonly job: RevocationJobs["jobs"][number] }) {
+  const { names, tokenName } = useJobNames(job);
   return <a href={href(["receipts", job.id])}>{jobSelectionText(job, names, tokenName)}</a>;
 }
 

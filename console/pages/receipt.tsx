@@ -10,11 +10,11 @@ import {
 import { readReceipt } from "../receipts/read-receipt.ts";
 import { ReceiptCard } from "../receipts/receipt-card.tsx";
 import { useSession } from "../session.ts";
-import { entitiesOf, jobSelectionText, onlyAccessor } from "../tokens/filter.ts";
+import { jobSelectionText, onlyAccessor } from "../tokens/filter.ts";
 import { JobProgress } from "../tokens/job-progress.tsx";
 import { isUnderWay } from "../tokens/revocation-preview.ts";
+import { useJobNames } from "../tokens/use-job-names.ts";
 import { PageHead, ProblemNotice, useLoad } from "../ui/index.ts";
-import { useEntityNames, useTokenName } from "../use-names.ts";
 
 /** Interval of checks of the sweep, and time after which they stop (ms). */
 const SWEEP_MS = 1_000;
@@ -24,14 +24,13 @@ const WAIT_MS = 60_000;
 export function ReceiptPage({ id }: { readonly id: string }) {
   const [job, setJob] = useState<RevocationJob | null>(null);
   const [leases, setLeases] = useState(BEING_CHECKED);
-  const names = useEntityNames(entitiesOf(job ? [job.filter] : []));
-  const only = onlyAccessor(job?.filter ?? {});
-  const tokenName = useTokenName(only);
+  const { names, tokenName } = useJobNames(job);
+  const heading = onlyAccessor(job?.filter ?? {}) === "" ? "Revocation:" : "Revocation of";
   const ended = job && !isUnderWay(job) ? job : null;
   return (
     <>
       <PageHead
-        title={job ? `Revocation${only === "" ? ":" : " of"} ${jobSelectionText(job, names, tokenName)}` : "Revocation"}
+        title={job ? `${heading} ${jobSelectionText(job, names, tokenName)}` : "Revocation"}
         text={<code class="break">{id}</code>}
       />
       <div class="stack">

@@ -1,4 +1,4 @@
-import type { Token } from "../../client/answers.d.ts";
+import type { RevocationJob, Token } from "../../client/answers.d.ts";
 import { count, counted, shortAccessor } from "../format.ts";
 import type { Selection } from "./selection.ts";
 
@@ -92,20 +92,19 @@ export function onlyAccessor({ accessors }: Readonly<Record<string, unknown>>): 
 
 /** What a job revokes, in words: `token-payments-api (…suffix) and 16 below`, or its selection. */
 export function jobSelectionText(
-  { filter, named, total }: { readonly [_ in "named" | "total"]: number } & { readonly filter: object },
+  { filter, named, total }: Pick<RevocationJob, "filter" | "named" | "total">,
   names: EntityNamesById,
   tokenName: string,
 ): string {
-  const body = { ...filter };
-  const accessor = onlyAccessor(body);
-  if (accessor === "") return selectionText(body, named, names);
+  const accessor = onlyAccessor(filter);
+  if (accessor === "") return selectionText(filter, named, names);
   const below = total > 1 ? ` and ${count(total - 1)} below` : "";
   return `${tokenName || "token"} (${shortAccessor(accessor)})${below}`;
 }
 
 /**
- * The selection of a revocation in words: `policy deploy, root tokens too`, or the number of selected tokens. These
- * were named, so that the options, which widen a filter, are not said of them.
+ * The selection of a revocation in words: `policy deploy, root tokens too`, or the number of selected tokens. Options
+ * are left out for selected tokens, as they only widen a filter.
  *
  * @param named the number of selected tokens, for a listed job, whose body has no accessors
  */
