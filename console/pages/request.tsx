@@ -5,25 +5,22 @@ import { EventKindTag } from "../audit/event-text.tsx";
 import { isLogin } from "../audit/explain-request.ts";
 import { AddressLink, TokenLink } from "../audit/links.tsx";
 import { LoginText } from "../audit/login-text.tsx";
-import { NotStored } from "../audit/not-stored.tsx";
+import { MissingEvent } from "../audit/missing-event.tsx";
 import { readEvents } from "../audit/read-events.ts";
 import { revocationOf } from "../audit/revocation-event.ts";
 import { RevocationText } from "../audit/revocation-text.tsx";
-import { useEarlyLooks } from "../audit/use-early-looks.ts";
 import { useJobs } from "../audit/use-jobs.ts";
 import { WhyRefused } from "../audit/why-refused.tsx";
 import { href } from "../href.ts";
 import { useSession } from "../session.ts";
 import { EntityLink, Metadata, Policies } from "../tokens/links.tsx";
-import { Card, Facts, Loading, PageHead, Time, useLoad } from "../ui/index.ts";
+import { Card, Facts, PageHead, Time, useLoad } from "../ui/index.ts";
 
 /** A request by its id: who asked for what, the result, and why it was refused. */
 export function RequestPage({ id }: { readonly id: string }) {
   const { api } = useSession();
   const found = useLoad(id, () => readEvents(api, { request_id: id, limit: 1 }));
   const event = found.value?.events[0];
-  const isEarly = useEarlyLooks(found, event !== undefined);
-  const isOff = found.problem?.status === 400;
   return (
     <>
       <PageHead title="Request" text={<code class="break">{id}</code>}>
@@ -31,10 +28,7 @@ export function RequestPage({ id }: { readonly id: string }) {
           To the audit log
         </a>
       </PageHead>
-      {!isOff && <Loading of={found} />}
-      {((found.value && !event) || isOff) && (
-        <NotStored id={id} why={found.problem?.messages.join(" ") ?? ""} isEarly={isEarly} onAgain={found.reload} />
-      )}
+      <MissingEvent id={id} found={found} isFound={event !== undefined} />
       {event && <Found event={event} />}
     </>
   );

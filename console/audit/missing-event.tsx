@@ -1,4 +1,28 @@
-import { Card, Copy } from "../ui/index.ts";
+import { Card, Copy, type Loaded, Loading } from "../ui/index.ts";
+import { useEarlyLooks } from "./use-early-looks.ts";
+
+interface MissingEventProps {
+  /** Id of the request. */
+  readonly id: string;
+  /** The answer of the store. */
+  readonly found: Loaded<unknown>;
+  readonly isFound: boolean;
+}
+
+/** Shown until the event of a request is found. Looks for it again, as it may not be stored yet. */
+export function MissingEvent({ id, found, isFound }: MissingEventProps) {
+  const isEarly = useEarlyLooks(found, isFound);
+  const isOff = found.problem?.status === 400;
+  if (isFound) return null;
+  return (
+    <>
+      {!isOff && <Loading of={found} />}
+      {(found.value || isOff) && (
+        <NotStored id={id} why={found.problem?.messages.join(" ") ?? ""} isEarly={isEarly} onAgain={found.reload} />
+      )}
+    </>
+  );
+}
 
 interface NotStoredProps {
   readonly id: string;
@@ -10,7 +34,7 @@ interface NotStoredProps {
 }
 
 /** Why the store has no event of a request, and where its line is. */
-export function NotStored({ id, why, isEarly, onAgain }: NotStoredProps) {
+function NotStored({ id, why, isEarly, onAgain }: NotStoredProps) {
   return (
     <Card
       title={why === "" ? "The store has no event with this id" : "Nothing is stored"}
