@@ -14,7 +14,8 @@ const placeOf = (text: string): string => href(["audit"], isAddress(text) ? { ad
 
 function titleOf(address: string, path: string, accessor: string): string {
   if (accessor !== "") return `Events of ${accessor}`;
-  return address !== "" ? `Events from ${address}` : path !== "" ? `Events at ${path}…` : "Events";
+  if (address !== "") return `Events from ${address}`;
+  return path !== "" ? `Events at ${path}…` : "Events";
 }
 
 /** All events, or those of an address, an accessor or a path prefix, which are parameters of the page. */

@@ -117,21 +117,20 @@ export function useSteps(of: string, onSent: () => void) {
     let sent = [...outcome.sent];
     const warnings = [...outcome.warnings];
     let end: Omit<Outcome, "of" | "sent" | "warnings"> = DONE;
+    const disable = async (mount: PlanStep): Promise<Pick<Outcome, "undone" | "notUndone">> => {
+      const { path } = mount.request;
+      const answer = await api.call(path, { method: "DELETE" });
+      if (!answer.ok) return { undone: null, notUndone: answer.problem };
+      sent = sent.filter((step) => step !== mount);
+      setWritten((before) => new Map([...before].filter(([one]) => one !== path)));
+      return { undone: mount, notUndone: null };
+    };
     const refusal = await refusalOfParts(session, names);
     for (const [at, step] of steps.entries()) {
       const answer = refusal === "" ? await api.call(step.request.path, { body: step.request.body }) : notSent(refusal);
       if (!answer.ok) {
-        end = { ...DONE, refused: step, problem: answer.problem };
         const useless = uselessMount(step, steps.slice(0, at));
-        if (useless === undefined) break;
-        const { path } = useless.request;
-        const removed = await api.call(path, { method: "DELETE" });
-        if (!removed.ok) end = { ...end, notUndone: removed.problem };
-        else {
-          end = { ...end, undone: useless };
-          sent = sent.filter((one) => one !== useless);
-          setWritten((before) => new Map([...before].filter(([one]) => one !== path)));
-        }
+        end = { ...DONE, refused: step, problem: answer.problem, ...(useless && (await disable(useless))) };
         break;
       }
       sent.push(step);

@@ -92,18 +92,17 @@ async function idsOf(
   if (!isWhole && !isPartOfId(text)) return { ids: [], note: "" };
   const receipts = await receiptsBeginning(session, text);
   if (isWhole && receipts.length > 0) return { ids: receipts, note: "" };
-  const nothing = { ids: receipts, note: isWhole ? NO_REQUEST : "" };
-  if (!mayDo(session, ASKED_PATHS.audit, "read", "sudo")) return nothing;
-  const begun = await requestsBeginning(session, text);
-  if (!begun.ok || (isWhole && begun.value.length === 0)) return nothing;
-  const { length } = begun.value;
-  const note = length + receipts.length === 0 || length > SHOWN_OF_KIND ? beginningText(length) : "";
-  return { ids: [...receipts, ...begun.value.slice(0, SHOWN_OF_KIND).map(requestOf)], note };
+  const begun = mayDo(session, ASKED_PATHS.audit, "read", "sudo") ? await requestsBeginning(session, text) : null;
+  const requests = begun?.ok ? begun.value : [];
+  const ids = [...receipts, ...requests.slice(0, SHOWN_OF_KIND).map(requestOf)];
+  if (isWhole) return { ids, note: ids.length === 0 ? NO_REQUEST : "" };
+  const isUnclear = begun?.ok === true && (ids.length === 0 || requests.length > SHOWN_OF_KIND);
+  return { ids, note: isUnclear ? beginningText(requests.length) : "" };
 }
 
-/** What is said of a whole id that is no known request's: no URL may have it. */
+/** The note about a whole id that belongs to no known request. It may be a secret, so no URL may contain it. */
 const NO_REQUEST =
-  "No request is known by this id. It may be a secret-id, so no address gets it. The field of the audit log says where a request is that is not stored.";
+  "No request is known by this id. It may be a secret-id, so no address gets it. The field of the audit log says where to find a request that is not stored.";
 
 /** The last revocations whose id begins with the text. Their list is read, since the text may be a secret. */
 async function receiptsBeginning(session: Session, text: string): Promise<readonly Found[]> {
