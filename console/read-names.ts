@@ -1,7 +1,9 @@
-import type { EndedToken, EntityNames, TokenDetail } from "../client/answers.d.ts";
+import type { EndedToken, EntityList, EntityNames, TokenDetail } from "../client/answers.d.ts";
 import type { Api } from "./api.ts";
 import { type Names, namesBy, namesOfEntities } from "./entity-names.ts";
 import { pathOf } from "./href.ts";
+
+type ListedEntity = EntityList["key_info"][string];
 
 /** Most tokens whose names a page reads, with one request each. */
 const MOST_TOKENS = 20;
@@ -11,6 +13,15 @@ export const readEntityNames = (api: Api): Names =>
     const answer = await api.call<EntityNames>("identity/lookup/entities", { body: { ids } });
     return answer.ok ? answer.value.data.key_info : {};
   });
+
+/** Most entities that are read from their list. */
+const MOST_LISTED = 2_000;
+
+/** The listed entities by id; none when the list is refused. */
+export async function listedEntities(api: Api): Promise<readonly (readonly [id: string, ListedEntity])[]> {
+  const answer = await api.read<Partial<EntityList>>("identity/entity/id", { list: true, limit: MOST_LISTED });
+  return answer.ok ? Object.entries(answer.value.key_info ?? {}) : [];
+}
 
 /** The names of tokens, alive or ended. */
 export const readTokenNames = (api: Api): Names =>

@@ -1,6 +1,7 @@
 import type { AuditEvents } from "../../client/answers.d.ts";
 
 export type AuditEvent = AuditEvents["events"][number];
+
 /** The events of several pages: two can have the same record, if it was stored twice. */
 export const distinctEvents = (events: readonly AuditEvent[]): readonly AuditEvent[] => [
   ...new Map(events.map((event) => [JSON.stringify(event), event])).values(),

@@ -1,11 +1,11 @@
 import { count, counted } from "../format.ts";
+import { isUuid } from "../uuid.ts";
 
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const IPV4 = /^\d{1,3}(?:\.\d{1,3}){3}$/;
 const IPV6 = /^(?=.*:.*:)[0-9a-f:.]+$/i;
 
 /** True for a text with the form of a request's id. */
-export const isRequestId = (text: string): boolean => UUID.test(text);
+export const isRequestId = isUuid;
 
 const PART = /^[0-9a-f]{8}(?:-[0-9a-f-]{0,26})?$/i;
 

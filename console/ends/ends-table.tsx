@@ -3,7 +3,7 @@ import { count, hourText } from "../format.ts";
 import { GroupName } from "../tokens/group-table.tsx";
 import type { GroupBy } from "../tokens/grouping.ts";
 import { DataTable } from "../ui/index.ts";
-import type { Span } from "./time-span.ts";
+import { iso, type Span } from "./time-span.ts";
 
 interface EndsTableProps {
   readonly ends: EndingTokens;
@@ -51,5 +51,5 @@ function firstBar({ from, step }: Span, parts: readonly number[]): readonly [str
     parts.findIndex((one) => one > 0),
   );
   const at = from + first * step;
-  return [new Date(at).toISOString(), new Date(at + step).toISOString()];
+  return [iso(at), iso(at + step)];
 }

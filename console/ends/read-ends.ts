@@ -2,7 +2,7 @@ import type { EndingTokens } from "../../client/answers.d.ts";
 import type { Api } from "../api.ts";
 import type { Answer } from "../result.ts";
 import { counterName, type GroupBy } from "../tokens/grouping.ts";
-import type { Span } from "./time-span.ts";
+import { iso, type Span } from "./time-span.ts";
 
 /** Most groups that an answer names. */
 const NAMED = 50;
@@ -11,7 +11,7 @@ const NAMED = 50;
 export const readEnds = (api: Api, { from, step, bars }: Span, by: GroupBy): Promise<Answer<EndingTokens>> =>
   api.read<EndingTokens>("sys/tokens/ends", {
     group_by: counterName(by),
-    from: new Date(from).toISOString(),
+    from: iso(from),
     step: step / 1000,
     parts: bars,
     limit: NAMED,

@@ -1,6 +1,6 @@
-import type { EntityList } from "../../client/answers.d.ts";
 import type { Api } from "../api.ts";
 import { listedName } from "../entity-names.ts";
+import { listedEntities } from "../read-names.ts";
 import { RecordForm, type RecordFormProps } from "../records/record-form.tsx";
 import { done } from "../result.ts";
 import { useSession } from "../session.ts";
@@ -14,8 +14,8 @@ import {
   withMemberNames,
 } from "./member-names.ts";
 
-/** Most entities, and most groups, that are known by name. */
-const MOST_NAMES = 2_000;
+/** Most groups whose names are read. */
+const MOST_GROUPS = 2_000;
 
 /** The form of a group, in which members have their names. Members whose names can't be read have their ids. */
 export function GroupForm<T>({ record, ...props }: RecordFormProps<T>) {
@@ -33,16 +33,18 @@ export function GroupForm<T>({ record, ...props }: RecordFormProps<T>) {
   );
 }
 
+interface GroupList {
+  readonly key_info?: Readonly<Record<string, { readonly name: string }>>;
+}
+
 async function readMembers(api: Api): Promise<KnownMembers> {
-  const asked = { list: true, limit: MOST_NAMES };
   const [entities, groups] = await Promise.all([
-    api.read<Partial<EntityList>>("identity/entity/id", asked),
-    api.read<{ readonly key_info?: Readonly<Record<string, { readonly name: string }>> }>("identity/group/id", asked),
+    listedEntities(api),
+    api.read<GroupList>("identity/group/id", { list: true, limit: MOST_GROUPS }),
   ]);
-  const listed = entities.ok ? Object.entries(entities.value.key_info ?? {}) : [];
   const listedGroups = groups.ok ? Object.entries(groups.value.key_info ?? {}) : [];
   return {
-    entity: knownNames(listed.map(([id, entity]) => ({ id, name: entity.name, called: listedName(entity) }))),
+    entity: knownNames(entities.map(([id, entity]) => ({ id, name: entity.name, called: listedName(entity) }))),
     group: knownNames(listedGroups.map(([id, { name }]) => ({ id, name, called: name }))),
   };
 }

@@ -1,5 +1,5 @@
-import { isRequestId as isUuid } from "../audit/request-id.ts";
 import { type Mistake, namesIn, type RecordValue } from "../records/field.ts";
+import { isUuid } from "../uuid.ts";
 
 /** The fields of a group that hold ids, with the kind of what these are of. */
 const MEMBERS = [

@@ -33,6 +33,7 @@ import {
 const SOME = 100;
 /** Groups that have a colour of their own. */
 const HUES = 7;
+
 /** Numbers of ending tokens by time and group. A bar links to its tokens; range and grouping are parameters of the page. */
 export function EndsPage({ query }: { readonly query: URLSearchParams }) {
   const { api } = useSession();

@@ -1,7 +1,7 @@
+import { UUID } from "../uuid.ts";
 import { addressField, formed, jqField, jwtLogin, type Preset, ROLE_FIELD, type SettingsOfMount } from "./preset.ts";
 
 const PLAIN = /^[\w.-]+(?:\/[\w.-]+)+$/;
-const GUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /** The settings of a mount of the JWT method. */
 const issuerOf = (body: SettingsOfMount["body"]): SettingsOfMount => ({
@@ -160,21 +160,21 @@ export const ENTRA: Preset = {
   mount: "entra",
   fields: [
     {
-      ...formed("tenant", "Tenant id", "A GUID, on the tenant's overview.", GUID, "A GUID with dashes."),
+      ...formed("tenant", "Tenant id", "A GUID, on the tenant's overview.", UUID, "A GUID with dashes."),
       isOfMount: true,
     },
     formed(
       "app",
       "Application id of Grove",
       "That of the registration that stands for Grove.",
-      GUID,
+      UUID,
       "A GUID with dashes.",
     ),
     formed(
       "object",
       "Object id of the client",
       "Of its managed identity or service principal.",
-      GUID,
+      UUID,
       "A GUID with dashes.",
     ),
     ROLE_FIELD,

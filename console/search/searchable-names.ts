@@ -1,10 +1,11 @@
-import type { AuthMounts, EntityList } from "../../client/answers.d.ts";
+import type { AuthMounts } from "../../client/answers.d.ts";
 import type { Api } from "../api.ts";
 import { ASKED_PATHS } from "../asked-paths.ts";
 import { listedName } from "../entity-names.ts";
 import { href } from "../href.ts";
 import { belowMount } from "../methods/mount-paths.ts";
 import { PARTS } from "../methods/parts-by-type.ts";
+import { listedEntities } from "../read-names.ts";
 import { mayDo, type Session } from "../session.ts";
 import { listResources } from "../teams/resource-api.ts";
 import { type Organization, type Team, teamsPath } from "../teams/resources.ts";
@@ -25,20 +26,14 @@ export function namesOf(session: Session, now: number): Promise<readonly Found[]
   const { api } = session;
   const before = kept.get(api);
   if (before && now - before.at < KEPT_MS) return before.names;
-  const names = Promise.all([
-    ...[entities(api), groups(session), policies(api), methodsAndRoles(api), teams(api)],
-  ]).then((lists) => lists.flat());
+  const lists = [entities(api), groups(session), policies(api), methodsAndRoles(api), teams(api)];
+  const names = Promise.all(lists).then((read) => read.flat());
   kept.set(api, { at: now, names });
   return names;
 }
 
 async function entities(api: Api): Promise<readonly Found[]> {
-  const answer = await api.read<Partial<EntityList>>("identity/entity/id", {
-    list: true,
-    limit: MOST_NAMES,
-  });
-  if (!answer.ok) return [];
-  return Object.entries(answer.value.key_info ?? {}).map(([id, entity]) => ({
+  return (await listedEntities(api)).map(([id, entity]) => ({
     kind: "Entities",
     name: listedName(entity),
     detail: [

@@ -1,6 +1,6 @@
-import { isRequestId as isUuid } from "../audit/request-id.ts";
 import { hasToken, mayBeToken } from "../secret-detection.ts";
 import type { Session } from "../session.ts";
+import { isUuid } from "../uuid.ts";
 import { textItself } from "./find-tokens.ts";
 import { matching } from "./search-result.ts";
 import { namesOf } from "./searchable-names.ts";
