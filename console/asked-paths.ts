@@ -1,4 +1,4 @@
-/** Paths whose capabilities are read at sign-in: pages, and what is on them, that are known to be refused ask nothing. */
+/** Paths whose capabilities are read at sign-in, so that a page, or a part of one, sends no request that is refused. */
 export const ASKED_PATHS = {
   tokens: "sys/tokens",
   summary: "sys/tokens/summary",

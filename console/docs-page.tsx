@@ -1,8 +1,8 @@
 import { homepage, version } from "../package.json";
 
 /**
- * A link to a page of the docs, in the sources of this release. Its path is the text, so that somebody without access to the
- * site finds the page in a copy of the sources.
+ * A link to a page of the docs, in the sources of this release. Its text is the path, by which readers without access to
+ * the site find the page in a copy of the sources.
  *
  * @param page as `docs/runbook.md#the-disk-is-full`
  */

@@ -17,7 +17,7 @@ export function whyOf(event: AuditEvent): Why {
   return { ask: { ...asked, ...(typeof address === "string" && { client_address: address }) }, because };
 }
 
-/** Paths of logins and of their steps below the mount, as the service has them. */
+/** Paths below a mount of a login and of the steps of a login with a provider. */
 const LOGIN = /^(?:login|oidc\/(?:auth_url|callback|poll))$/;
 
 /** True for a login or a step of one, which no policy decides about. */

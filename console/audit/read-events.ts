@@ -26,7 +26,9 @@ export const readEvents = (
   api.read<AuditEvents>(isOwn ? "sys/audit-self/events" : "sys/audit/events", { limit: PAGE, ...question, after });
 
 /**
- * Ids of stored requests that begin with a text, the newest first: of all when the id is whole, otherwise of recent ones.
+ * Ids of stored requests that begin with a text, newest first. The store is asked for a whole id; for a part of one, the
+ * recent events are searched.
+ *
  * The text may be a secret-id, which has the form of a request's id, so it is sent in a body only. That needs `update`;
  * without it the recent events are read.
  */

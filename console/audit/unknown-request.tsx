@@ -7,8 +7,8 @@ import { MissingEvent } from "./missing-event.tsx";
 import { requestsBeginning } from "./read-events.ts";
 
 /**
- * Looks for the request with an id, and opens its page once it is found. Until then no URL may have the id, which may be
- * a secret-id.
+ * Looks for the request with an id, and opens its page once it is found. The id may be a secret-id, so no URL may contain
+ * it until then.
  */
 export function UnknownRequest({ id }: { readonly id: string }) {
   const session = useSession();

@@ -17,7 +17,7 @@ import {
 /** Most groups whose names are read. */
 const MOST_GROUPS = 2_000;
 
-/** The form of a group, in which members have their names. Members whose names can't be read have their ids. */
+/** The form of a group. It shows members by name, and by id where the name can't be read. */
 export function GroupForm<T>({ record, ...props }: RecordFormProps<T>) {
   const { api } = useSession();
   const { value: known } = useLoad("members", async () => done(await readMembers(api)));

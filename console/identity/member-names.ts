@@ -1,7 +1,7 @@
 import { type Mistake, namesIn, type RecordValue } from "../records/field.ts";
 import { isUuid } from "../uuid.ts";
 
-/** The fields of a group that hold ids, with the kind of what these are of. */
+/** The fields of a group that hold ids of members, each with the kind of its members. */
 const MEMBERS = [
   ["member_entity_ids", "entity"],
   ["member_group_ids", "group"],
@@ -9,25 +9,25 @@ const MEMBERS = [
 
 type Kind = (typeof MEMBERS)[number][1];
 
-/** What can be a member. */
+/** An entity or a group that can be a member. */
 export interface Listed {
   readonly id: string;
-  /** Its own name, which no other has. */
+  /** Its own name, which is unique. */
   readonly name: string;
   /** The name that people know it by. */
   readonly called: string;
 }
 
-/** Names that lead to ids, and the name that each id is shown by. */
+/** The ids by name, and the shown name by id. */
 export interface KnownNames {
   readonly idOf: ReadonlyMap<string, string>;
   readonly nameOf: ReadonlyMap<string, string>;
 }
 
-/** A name that the field of names takes as one. */
+/** True for a name that a field of names does not split into several. */
 const isOneName = (name: string): boolean => namesIn(name).length === 1 && namesIn(name)[0] === name;
 
-/** The names of a list. One for people counts if no other has it, as its own name or for people. */
+/** The usable names of a list. A name that two records share, as either of their names, identifies neither. */
 export function knownNames(listed: readonly Listed[]): KnownNames {
   const counts = Map.groupBy(
     listed.flatMap(({ name, called }) => [...new Set([name, called])]),
@@ -47,11 +47,11 @@ export type KnownMembers = Readonly<Record<Kind, KnownNames>>;
 export const withMemberNames = (group: RecordValue, known: KnownMembers): RecordValue =>
   mapped(group, (kind, id) => known[kind].nameOf.get(id) ?? id);
 
-/** The same by their ids. */
+/** The members of a group by their ids, where their names are known. */
 export const withMemberIds = (values: RecordValue, known: KnownMembers): RecordValue =>
   mapped(values, (kind, text) => known[kind].idOf.get(text) ?? text);
 
-/** The mistake in a field with a name that nothing has. The server checks ids. */
+/** The mistake in a field with an unknown name. Ids are left to the server. */
 export function memberMistake(values: RecordValue, known: KnownMembers): Mistake | null {
   for (const [field, kind] of MEMBERS) {
     const unknown = textsOf(values[field]).filter((text) => !known[kind].idOf.has(text) && !isUuid(text));

@@ -184,7 +184,7 @@ function Destroy({ path, accessor, role, onDone }: DestroyProps) {
       <p>
         The secret-id with the accessor <code>{accessor}</code> can no longer be used to log in.{" "}
         {role.token_ends_with_secret_id === true
-          ? "The tokens that it gave end with it, and everything below them. Those of logins before the role said so stay."
+          ? "The tokens that it gave end with it, and everything below them. Tokens of logins before the role had this setting stay."
           : "The tokens that it gave stay until they end."}
       </p>
       <p>

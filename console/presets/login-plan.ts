@@ -125,7 +125,7 @@ export function planOf(preset: Preset, values: PresetValues, options: PlanOption
 
 /**
  * The server asks an issuer or a provider when its settings are written. They come before the policy and the role, so
- * that nothing but an empty mount has to be taken back when they are refused.
+ * that a refusal leaves only a new mount to disable.
  */
 function stepsOf(
   { method, settings: usual, settingsOfMount }: Preset,
@@ -200,8 +200,8 @@ export function stepsLeft(
 }
 
 /**
- * The mount that a refusal leaves without settings, so that nobody can log in there. Undefined when the mount was there
- * before: others may use it.
+ * The new mount to disable after a refused step: without its settings no login there can work. Undefined when there is
+ * none, or when the mount existed before, as others may use it.
  *
  * @param sent the steps of the same run before the refused one
  */

@@ -155,9 +155,11 @@ export function SetUp({ preset, existing, onSent }: SetUpProps) {
             </li>
           ))}
           {outcome.refused && <li class="bad">{outcome.refused.label}: not written</li>}
-          {outcome.undone && <li>{outcome.undone.label}: taken back, as nobody could log in there</li>}
+          {outcome.undone && (
+            <li>{outcome.undone.label}: disabled again, because no login works without its settings</li>
+          )}
           {outcome.notUndone && (
-            <li class="bad">The method could not be taken back: {outcome.notUndone.messages.join(" ")}</li>
+            <li class="bad">The method could not be disabled again: {outcome.notUndone.messages.join(" ")}</li>
           )}
         </ul>
         <Warnings of={outcome} />

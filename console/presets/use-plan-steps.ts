@@ -90,7 +90,7 @@ interface Outcome {
   readonly problem: Problem | null;
   /** The mount that was disabled again after the refusal. */
   readonly undone: PlanStep | null;
-  /** Why it could not be disabled again; it is still among `sent`. */
+  /** Why the mount could not be disabled again. It is still among `sent` then. */
   readonly notUndone: Problem | null;
 }
 

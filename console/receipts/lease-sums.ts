@@ -6,7 +6,7 @@ import type { Unrevoked } from "./whole-receipt.ts";
 interface LeaseSums {
   /** All leases of the tokens, as counted before the end. */
   readonly all: number;
-  /** Leases whose targets have accepted the revocation. null: not known, as not all were counted, or tokens asked. */
+  /** Leases whose targets have accepted the revocation; null when not all leases were counted, or not all tokens checked. */
   readonly ended: number | null;
   readonly waiting: number;
   readonly failing: number;

@@ -47,12 +47,12 @@ export interface RecordFormProps<T> {
   readonly request: (values: RecordValue) => FormRequest;
   /** The mistake in a field that depends on the other values, checked when each field is valid by itself. */
   readonly mistake?: (values: RecordValue) => Mistake | null;
-  /** The values to send for the values of the fields. */
+  /** Converts the values of the fields to the values that are sent. */
   readonly resolve?: (values: RecordValue) => RecordValue;
-  /** Names that can be added to fields of names, besides the policies. */
+  /** Names that a field of names offers, by field. Other fields of policies offer the policies. */
   readonly offered?: Readonly<Record<string, readonly string[]>>;
   readonly terraform?: TerraformRecord | undefined;
-  /** A text about the running request. */
+  /** Shown while the request runs. */
   readonly working?: string;
   /** Called with each typed or chosen value. */
   readonly onTyped?: (name: string, value: string) => void;

@@ -36,10 +36,10 @@ export async function tokensByText({ api }: Session, text: string): Promise<Itse
   return { ...NOTHING, note: answer.problem.messages.join(" ") };
 }
 
-/** Ended tokens that are searched by name, the last ones. */
+/** How many of the last ended tokens are searched by name. */
 const ENDED = 500;
 
-/** The last ended tokens that have the text in their name, role or metadata. Their list is read: no URL has the text. */
+/** The last ended tokens with the text in their name, role or metadata. The list is searched here: no URL has the text. */
 export async function endedByText(session: Session, text: string): Promise<readonly Found[]> {
   if (text.length < MIN_SEARCH || !mayDo(session, ASKED_PATHS.ended, "read", "sudo")) return [];
   const answer = await listEnded(session.api, { limit: ENDED });

@@ -24,7 +24,7 @@ function RootNotice() {
     <aside class="session-notice" aria-label="Root token">
       <Icon name="info" />
       <span>
-        A root token may do everything, and the audit log names nobody who uses it. Let people{" "}
+        A root token may do everything, and the audit log cannot tell who uses it. Let people{" "}
         <a href={href(["methods"], { setup: "people" })}>sign in with a method</a>, then revoke it.
       </span>
     </aside>

@@ -27,7 +27,7 @@ function Name({ token }: { readonly token: Token }) {
   );
 }
 
-/** The name, with what distinguishes tokens of the same name when there is no room for columns of it. */
+/** The name with details below it, for a window without room for the metadata column. */
 const NAME_AND_DETAIL: Column = {
   name: "name",
   label: "Token",

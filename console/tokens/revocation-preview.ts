@@ -64,7 +64,7 @@ export const groupRows = (
 
 /**
  * The progress or the result of a revocation: `3 of 4 tokens ended: 3 of the 4 that matched, with everything below, 1
- * had ended already`. The last one may be among those that matched or, of tokens that were chosen one by one, not.
+ * had ended already`. A token that had ended already matches a filter, but it does not match when it was selected itself.
  */
 export function jobText({ state, total, preview, counted: soFar, matched, revoked, ...job }: RevocationJob): string {
   if (state === "counting") return `Counting: ${counted(soFar, "token")} so far`;

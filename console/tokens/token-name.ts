@@ -17,7 +17,7 @@ const pairsText = ({ metadata }: Token): string =>
     .map(([key, value]) => `${key}=${value}`)
     .join(" · ");
 
-/** The path of most tokens, which distinguishes none. */
+/** Most tokens were made at this path, so it distinguishes none. */
 const USUAL_PATH = "auth/token/create";
 
 /**
@@ -39,8 +39,8 @@ export function detailText(token: Token, above = ""): string {
 }
 
 /**
- * The name of the next ancestor with a name, for a token without one; "" when the token has a name, or the tokens that
- * are known do not tell.
+ * The name of the next ancestor with a name, for a token without one; "" when the token has a name, or that ancestor is
+ * not among the known tokens.
  *
  * @param known by accessor
  */

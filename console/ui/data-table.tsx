@@ -6,7 +6,7 @@ import { isNarrow } from "./window-width.ts";
 export interface DataColumn<T> {
   readonly label: string;
   readonly right?: boolean;
-  /** True for sentences: they take several lines, and are never cut off. */
+  /** True for cells with sentences: these wrap onto several lines and are never cut off. */
   readonly wraps?: boolean;
   /** True when only screen readers see the label. */
   readonly isBare?: boolean;

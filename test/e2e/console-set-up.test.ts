@@ -131,7 +131,9 @@ describe.skipIf(executable === undefined)("a login that is set up in the console
     await page.getByText("the issuer does not answer").waitFor();
     await page.getByText("The issuer of auth/github/: not written").waitFor();
     // Nothing is left of it.
-    await page.getByText("The method jwt at auth/github/: taken back, as nobody could log in there").waitFor();
+    await page
+      .getByText("The method jwt at auth/github/: disabled again, because no login works without its settings")
+      .waitFor();
     await page.getByText("Nothing is written. “Set up GitHub Actions” begins again.").waitFor();
     expect(await page.getByText(/: written$/).count()).toBe(0);
     expect(Object.keys(await data<object>("GET", "sys/auth"))).not.toContain("github/");
