@@ -55,6 +55,7 @@ export interface components {
                         readonly audit_non_hmac_response_keys?: readonly string[];
                         readonly location_hint?: string;
                     };
+                    readonly browser_login?: boolean;
                 };
             };
             readonly secret: {
@@ -82,6 +83,7 @@ export interface components {
                         readonly audit_non_hmac_response_keys?: readonly string[];
                         readonly location_hint?: string;
                     };
+                    readonly browser_login?: boolean;
                 };
             };
         };

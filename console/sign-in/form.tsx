@@ -92,7 +92,7 @@ function WayForm({ signIn, keepsPage, listed }: SignInFormProps & { readonly lis
   const [providerMessage, setProviderMessage] = useState(arrival?.isExpected ? arrival.providerMessage : "");
   const [wasRecognised, setWasRecognised] = useState(false);
   const fields = useRef<HTMLDivElement>(null);
-  const isElsewhere = way === "method" && isAtProvider(method.type, values);
+  const isElsewhere = way === "method" && isAtProvider(method, values);
 
   const begin = (): void => {
     setBusy(true);

@@ -8,6 +8,8 @@ export interface ListedMount {
   readonly path: string;
   readonly type: string;
   readonly description: string;
+  /** False: the method has no identity provider. Undefined: not known. */
+  readonly hasProvider?: boolean | undefined;
 }
 
 export interface LoginField {
@@ -53,18 +55,29 @@ export const LOGIN_FORMS: Readonly<Record<string, LoginForm>> = {
   },
 };
 
+/** The form of a method without an identity provider: a JWT is the only way in, also at a mount of the type `oidc`. */
+const JWT_ONLY: LoginForm = {
+  label: "JWT",
+  fields: [ROLE, { ...JWT, hint: "Signed by your identity provider or CI.", isRequired: true }],
+};
+
+type Method = Pick<ChosenMethod, "type" | "hasProvider">;
+
+/** The form of a login at a method; undefined for a method that is not for people. */
+export function formOf({ type, hasProvider }: Method): LoginForm | undefined {
+  const form = LOGIN_FORMS[type];
+  return form?.unlessSent !== undefined && hasProvider === false ? JWT_ONLY : form;
+}
+
 /** True when a login with these values continues at the identity provider. */
-export function isAtProvider(type: string, values: Readonly<Record<string, string>>): boolean {
-  const { unlessSent } = LOGIN_FORMS[type] ?? {};
+export function isAtProvider(method: Method, values: Readonly<Record<string, string>>): boolean {
+  const { unlessSent } = formOf(method) ?? {};
   return unlessSent !== undefined && (values[unlessSent] ?? "").trim() === "";
 }
 
 /** The names of required fields of a method that are empty. */
-export const missingIn = (
-  { type }: Pick<ChosenMethod, "type">,
-  values: Readonly<Record<string, string>>,
-): readonly string[] =>
-  (LOGIN_FORMS[type]?.fields ?? [])
+export const missingIn = (method: Method, values: Readonly<Record<string, string>>): readonly string[] =>
+  (formOf(method)?.fields ?? [])
     .filter(({ name, isRequired = false }) => isRequired && (values[name] ?? "").trim() === "")
     .map(({ name }) => name);
 
@@ -76,7 +89,9 @@ export function listedMounts({ auth }: Pick<ShownMounts, "auth">): readonly List
   const types = Object.keys(LOGIN_FORMS);
   const rank = ({ type }: ListedMount): number => (types.includes(type) ? types.indexOf(type) : types.length);
   return Object.entries(auth)
-    .map(([path, { type, description }]) => ({ path: withoutSlashes(path), type, description }))
+    .map(([path, { type, description, browser_login: hasProvider }]) => {
+      return { path: withoutSlashes(path), type, description, hasProvider };
+    })
     .sort((a, b) => rank(a) - rank(b) || (a.path < b.path ? -1 : 1));
 }
 
@@ -85,6 +100,8 @@ export interface ChosenMethod {
   readonly isListed: boolean;
   readonly path: string;
   readonly type: string;
+  /** As in `ListedMount`; undefined for a typed one. */
+  readonly hasProvider?: boolean | undefined;
 }
 
 /**
@@ -97,7 +114,7 @@ export function firstMethod(listed: readonly ListedMount[], wanted: string): Cho
   const usable = listed.filter(isUsable);
   const path = withoutSlashes(wanted);
   const first = usable.find((mount) => mount.path === path) ?? (path === "" ? usable[0] : undefined);
-  if (first) return { isListed: true, path: first.path, type: first.type };
+  if (first) return { isListed: true, path: first.path, type: first.type, hasProvider: first.hasProvider };
   if (path === "" || path === "token") return null;
   // A link can name a method that is not listed. Its type is unknown, but many mounts are named after their type. Such
   // links are for people, who sign in at their provider.
@@ -109,7 +126,7 @@ export const pathOfMethod = ({ path, type }: ChosenMethod): string => withoutSla
 
 /** The login at a method with the typed values. */
 export function loginOf(method: ChosenMethod, values: Readonly<Record<string, string>>): Credential {
-  const { fields = [] } = LOGIN_FORMS[method.type] ?? {};
+  const { fields = [] } = formOf(method) ?? {};
   const sent = fields.map(({ name }) => [name, (values[name] ?? "").trim()] as const).filter(([, text]) => text !== "");
   return { kind: "login", path: belowMount(pathOfMethod(method), "login"), fields: Object.fromEntries(sent) };
 }

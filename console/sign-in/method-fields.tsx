@@ -1,6 +1,7 @@
 import { Field, SecretInput, TextInput } from "../ui/index.ts";
 import {
   type ChosenMethod,
+  formOf,
   isUsable,
   type ListedMount,
   LOGIN_FORMS,
@@ -29,7 +30,7 @@ export function MethodFields({ listed, method, onMethod, values, onText, tried }
     const mount = usable.find((one) => one.path === path);
     onMethod(mount ? { ...mount, isListed: true } : { isListed: false, path: "", type: method.type });
   };
-  const inputs = LOGIN_FORMS[method.type]?.fields ?? [];
+  const inputs = formOf(method)?.fields ?? [];
   const input = (field: LoginField) => (
     <LoginInput
       key={field.name}

@@ -85,6 +85,11 @@ export interface AuthMethod extends Kind {
   readonly recognise?: (question: LeakedText) => Promise<LoginText | null>;
   /** Reads a text by which instances of a cloud log in, whatever mounts there are; null for any other text. */
   readonly documentIn?: (text: string) => InstanceDocument | null;
+  /**
+   * True when people can log in at the identity provider of a mount. The answer is public for a mount that is listed
+   * before login. Absent for a method without logins through a browser.
+   */
+  readonly hasProvider?: (env: Env, mount: Mount) => Promise<boolean>;
   /** Returns the names of the roles of a mount whose tokens get this policy. */
   rolesGiving(env: Env, mount: Mount, policy: string): Promise<readonly string[]>;
   /** Checks whether the login would still be allowed. Runs in the Worker. Returns the current terms, or a refusal. */

@@ -21,6 +21,11 @@ describe.skipIf(executable === undefined)("sign-in by a method", () => {
     await role("jobs", "web", { token_ttl: "1h", token_policies: "reader" });
     await role("jobs", "short", { token_ttl: "1h", token_type: "batch" });
     await enable("people", "jwt", "unauth", "Employees");
+    await api("POST", "auth/people/config", {
+      ...{ oidc_discovery_url: "https://login.invalid", oidc_client_id: "grove", oidc_client_secret: "hidden" },
+      skip_jwks_validation: true,
+    });
+    await enable("robots", "jwt", "unauth");
     await enable("hidden/ci", "jwt", "");
     await enable("fleet", "aws", "unauth");
   });
@@ -101,7 +106,8 @@ describe.skipIf(executable === undefined)("sign-in by a method", () => {
     const { page, faults } = await open();
     const method = page.getByRole("combobox", { name: "Method" });
     expect(await method.inputValue()).toBe("people");
-    expect(await method.locator("option").allTextContents()).toEqual(["Employees · people", "jobs", "Another one…"]);
+    const offered = ["Employees · people", "robots", "jobs", "Another one…"];
+    expect(await method.locator("option").allTextContents()).toEqual(offered);
     await page.getByText("Clients also log in at auth/fleet/ (aws)").waitFor();
     for (const width of [1440, 1024, 390]) {
       await page.setViewportSize({ width, height: 800 });
@@ -110,6 +116,13 @@ describe.skipIf(executable === undefined)("sign-in by a method", () => {
     }
     await page.goto(`${server.address}/ui/vault/auth?with=jobs%2F`);
     await expect.poll(() => method.inputValue()).toBe("jobs");
+    const atProvider = page.getByRole("button", { name: "Sign in at the identity provider" });
+    await method.selectOption("people");
+    await atProvider.waitFor();
+    // It has no provider.
+    await method.selectOption("robots");
+    await page.getByRole("button", { name: "Sign in", exact: true }).waitFor();
+    expect(await atProvider.count()).toBe(0);
     expect(faults).toEqual([]);
   });
 

@@ -2,19 +2,47 @@ import { aclOfRequest } from "../../auth/caller.ts";
 import { openRoute, type Route, simpleRoute } from "../../auth/route.ts";
 import { dataAnswer } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
+import { inGroups } from "../../base/parallel.ts";
 import { DENIED, err } from "../../base/result.ts";
+import type { Env } from "../../env.ts";
 import { aclOfToken } from "../../identity/entity-copies.ts";
 import { resultantAcl } from "../../policy/acl.ts";
+import type { Mount } from "../../system/mount.ts";
 import { dataReply } from "../../wire/reply.ts";
 import { optional, type Shape } from "../../wire/view.ts";
 import { fixedMounts, MOUNT_VIEW, type MountAtPath, optionsOf, shownMounts } from "./mounts/view.ts";
 
-/** A mount. Without a token only its type, description and options are shown. */
+/**
+ * A mount. Without a token only its type, description and options are shown, and `browser_login`: whether people can
+ * log in at an identity provider.
+ */
 const { type: _, description: __, ...withToken } = MOUNT_VIEW.shape;
-const SHOWN_MOUNT: Shape = { type: "string", description: "string", ...optional(withToken) };
+const SHOWN_MOUNT: Shape = {
+  type: "string",
+  description: "string",
+  ...optional(withToken),
+  "browser_login?": "boolean",
+};
+
+/** Mounts whose objects a request without a token asks. Of the others it is not said whether people can log in. */
+const MAX_ASKED = 16;
 
 /** True for a mount that anybody may know of. */
 const isListed = ({ config }: MountAtPath[1]): boolean => config.listingVisibility === "unauth";
+
+/** Says of mounts, by path, whether people can log in at an identity provider. One that can't say it is left out. */
+async function browserLogins(env: Env, mounts: readonly Mount[]): Promise<ReadonlyMap<string, boolean>> {
+  const asked = mounts.flatMap((mount) => {
+    const hasProvider = env.kinds.methods.get(mount.type)?.hasProvider;
+    return hasProvider ? [{ mount, hasProvider }] : [];
+  });
+  const answers = await inGroups(asked.slice(0, MAX_ASKED), async ({ mount, hasProvider }) => {
+    // A sign-in at another mount must not depend on the object of this one.
+    const answer = await hasProvider(env, mount).catch(() => undefined);
+    return answer === undefined ? [] : [[mount.path, answer] as const];
+  });
+  return new Map(answers.flat());
+}
 
 /** Endpoints for user interfaces: mounts, and what a caller may do. */
 export const UI_ROUTES: readonly Route[] = [
@@ -28,9 +56,13 @@ export const UI_ROUTES: readonly Route[] = [
       const installation = loaded.value;
       const { mounts } = installation;
       if (context.request.token === "") {
-        const shown = mounts
-          .filter(isListed)
-          .map(({ path, type, description }) => [path, { type, description, options: optionsOf(type) }]);
+        const listed = mounts.filter(isListed);
+        const logins = await browserLogins(context.env, listed);
+        const shown = listed.map(({ path, type, description }) => {
+          const browserLogin = logins.get(path);
+          const known = browserLogin !== undefined && { browser_login: browserLogin };
+          return [path, { type, description, options: optionsOf(type), ...known }];
+        });
         return dataReply({ auth: Object.fromEntries(shown), secret: {} });
       }
       const acl = await aclOfRequest(context.env, installation, context.request);

@@ -101,6 +101,7 @@ export const JWT_METHOD: AuthMethod = {
       judge: (claims) => object.judgeClaims(claims, currentTime()),
     });
   },
+  hasProvider: async (env, mount) => (await jwtAuthAt(env, mount).readConfig())?.clientId !== undefined,
   rolesGiving: (env, mount, policy) => jwtAuthAt(env, mount).rolesGiving(policy),
   objects: { JwtAuth: { in: (env) => env.JWT_AUTH, names: mountNames } },
   erase: (env, mount) => jwtAuthAt(env, mount).erase(),

@@ -5,10 +5,12 @@ import { afterAnswer } from "../../../console/sign-in/after-answer.ts";
 import { callbackPath } from "../../../console/sign-in/begun-login.ts";
 import {
   firstMethod,
+  formOf,
   isAtProvider,
   isUsable,
   listedMounts,
   loginOf,
+  missingIn,
   pathOfMethod,
 } from "../../../console/sign-in/login-forms.ts";
 import { readArrival } from "../../../console/sign-in/oidc-callback.ts";
@@ -125,6 +127,22 @@ describe("the ways to sign in", () => {
   });
 });
 
+describe("a method without an identity provider", () => {
+  it.each(["jwt", "oidc"])("of type %s offers only a JWT, which is needed", (type) => {
+    const auth = { "ci/": { type, description: "", browser_login: false } };
+    const method = firstMethod(listedMounts({ auth }), "");
+    if (!method) throw new Error("no method");
+    expect(isAtProvider(method, {})).toBe(false);
+    expect(missingIn(method, {})).toEqual(["jwt"]);
+    expect(
+      formOf(method)
+        ?.fields.map(({ hint }) => hint)
+        .join(),
+    ).not.toContain("you sign in at the provider");
+    expect(loginOf(method, { jwt: "a.b.c" })).toMatchObject({ fields: { jwt: "a.b.c" } });
+  });
+});
+
 describe("an unwrapped token", () => {
   it("is the user's own when it was made by the wrapped request, and not when somebody wrapped its text", () => {
     const auth = { client_token: "s.new", accessor: "a", policies: [] };
@@ -200,10 +218,11 @@ describe("the return from an identity provider", () => {
 
 describe("where somebody signs in", () => {
   it("is the identity provider for OIDC, and at a method of tokens without one", () => {
-    expect(isAtProvider("oidc", { jwt: "left over" })).toBe(true);
-    expect(isAtProvider("jwt", { jwt: " " })).toBe(true);
-    expect(isAtProvider("jwt", { jwt: "a.b.c" })).toBe(false);
-    expect(isAtProvider("approle", {})).toBe(false);
+    expect(isAtProvider({ type: "oidc" }, { jwt: "left over" })).toBe(true);
+    expect(isAtProvider({ type: "jwt" }, { jwt: " " })).toBe(true);
+    expect(isAtProvider({ type: "jwt", hasProvider: true }, {})).toBe(true);
+    expect(isAtProvider({ type: "jwt" }, { jwt: "a.b.c" })).toBe(false);
+    expect(isAtProvider({ type: "approle" }, {})).toBe(false);
   });
 
   it("is a login with what was typed otherwise", () => {

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it, vi } from "vitest";
 import { bodyOf, call, createToken, initialized } from "../../support/service.ts";
 import { rewriteRecord } from "../../support/trees.ts";
 
@@ -37,6 +37,28 @@ describe("mounts for user interfaces", () => {
     const all = (await call("GET", MOUNTS, { token })).body.data;
     expect([keysOf(all.auth), keysOf(all.secret)]).toEqual([["machines/"], []]);
     await call("DELETE", "sys/auth/machines", { token: root });
+  });
+
+  it("says without a token of a listed method whether people can log in at its provider", async () => {
+    const listed = { listing_visibility: "unauth" };
+    const enable = (path: string, type: string, config: object) =>
+      call("POST", `sys/auth/${path}`, { token: root, body: { type, config } });
+    const answers = [enable("keys", "jwt", listed), enable("people", "oidc", listed), enable("other", "jwt", {})];
+    expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([204, 204, 204]);
+    const provider = {
+      ...{ oidc_discovery_url: "https://login.example.com", oidc_client_id: "grove", oidc_client_secret: "hidden" },
+      skip_jwks_validation: true,
+    };
+    vi.spyOn(globalThis, "fetch").mockRejectedValue(new TypeError("no network"));
+    const written = await call("POST", "auth/people/config", { token: root, body: provider });
+    expect(written.status).toBeLessThan(300);
+    const { body } = await call("GET", MOUNTS);
+    const shown = { description: "", options: {} };
+    expect(body.data.auth).toEqual({
+      "keys/": { type: "jwt", ...shown, browser_login: false },
+      "people/": { type: "oidc", ...shown, browser_login: true },
+    });
+    for (const path of ["keys", "people", "other"]) await call("DELETE", `sys/auth/${path}`, { token: root });
   });
 
   it("with a token every mount where anything is granted, at it or below", async () => {
