@@ -1,4 +1,4 @@
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import type { Entity } from "../../client/answers.d.ts";
 import { entityName } from "../entity-names.ts";
 import { pathOf } from "../href.ts";
@@ -6,14 +6,13 @@ import { needsOf } from "../needed-capabilities.ts";
 import { orphansOfEntity } from "../receipts/orphans-made.ts";
 import { ENDED_LATER, OrphansNotice } from "../receipts/orphans-notice.tsx";
 import { ConfirmButton } from "../records/confirm.tsx";
-import { done, type Problem } from "../result.ts";
+import { done } from "../result.ts";
 import { useSession } from "../session.ts";
+import { EndingNumbers } from "../tokens/ending-numbers.tsx";
 import { noteRevocation } from "../tokens/recent-revocations.ts";
 import type { Preview } from "../tokens/revocation-preview.ts";
-import { PreviewFacts } from "../tokens/revoke-dialog.tsx";
 import { MOST_NAMED } from "../tokens/selection.ts";
-import { previewRevocation, readTokens } from "../tokens/token-api.ts";
-import { Notice } from "../ui/index.ts";
+import { readTokens } from "../tokens/token-api.ts";
 
 /** The counts before all tokens of an entity were ended. */
 export interface EndOfTokens {
@@ -41,6 +40,10 @@ export function EndTokens({ entity: record, onEnded }: EndTokensProps) {
   const [step, setStep] = useState("");
   const entity = `identity/entity/id/${pathOf(id)}`;
   const path = `${entity}/not-before`;
+  const note = async (preview: Preview): Promise<void> => {
+    const own = await readTokens(api, { entity_id: id }, MOST_NAMED);
+    setCounted({ preview, accessors: own.ok ? own.value.tokens.map(({ accessor }) => accessor) : [] });
+  };
   const send = async () => {
     // First: a disabled entity's tokens are refused and it gets no new ones, even if the second request fails.
     if (disables) setStep("1 of 2: disabling the entity, until every part of the service refuses it");
@@ -70,7 +73,7 @@ export function EndTokens({ entity: record, onEnded }: EndTokensProps) {
         onEnded(counted);
       }}
     >
-      <Numbers id={id} onCounted={setCounted} />
+      <EndingNumbers selection={{ entity_id: id }} onCounted={note} />
       <OrphansNotice of={id} ask={() => orphansOfEntity(api, id)} action={ENDED_LATER} />
       <p>
         All tokens that it got until now are refused, with everything below them.{" "}
@@ -88,45 +91,5 @@ export function EndTokens({ entity: record, onEnded }: EndTokensProps) {
         </label>
       )}
     </ConfirmButton>
-  );
-}
-
-interface NumbersProps {
-  readonly id: string;
-  readonly onCounted: (counted: EndOfTokens) => void;
-}
-
-function Numbers({ id, onCounted }: NumbersProps) {
-  const { api } = useSession();
-  const [preview, setPreview] = useState<Preview | null>(null);
-  const [problem, setProblem] = useState<Problem | null>(null);
-  useEffect(() => {
-    let waits = true;
-    const count = async (): Promise<void> => {
-      const selection = { entity_id: id, include_root: true, include_self: true };
-      const answer = await previewRevocation(api, selection, () => waits);
-      const own = await readTokens(api, { entity_id: id }, MOST_NAMED);
-      if (!waits) return;
-      if (!answer.ok) return setProblem(answer.problem);
-      setPreview(answer.value);
-      onCounted({ preview: answer.value, accessors: own.ok ? own.value.tokens.map(({ accessor }) => accessor) : [] });
-    };
-    count();
-    return () => {
-      waits = false;
-    };
-  }, [api, id]);
-  if (problem)
-    return (
-      <Notice tone="warn" title="What would end can't be counted">
-        {problem.messages.join(" ")}
-      </Notice>
-    );
-  if (!preview) return <p class="muted">Counting what would end…</p>;
-  return (
-    <>
-      <PreviewFacts preview={preview} />
-      <p class="small muted">Batch tokens end too. No list has them, so they are not counted.</p>
-    </>
   );
 }

@@ -9,6 +9,7 @@ import { RecordForm } from "../records/record-form.tsx";
 import { done } from "../result.ts";
 import { mayDo, useSession } from "../session.ts";
 import { amountText } from "../tokens/amount.ts";
+import { EndingNumbers } from "../tokens/ending-numbers.tsx";
 import { readTokens } from "../tokens/token-api.ts";
 import { useLoad } from "../ui/index.ts";
 import { Aliases } from "./aliases.tsx";
@@ -28,7 +29,12 @@ export function EntityCard(props: CardProps) {
       title="Entity"
       groups={ENTITY}
       form={RecordForm}
-      deletion="Its aliases go with it, and it leaves its groups. Its tokens are refused."
+      deletion={({ id }) => (
+        <>
+          <EndingNumbers selection={{ entity_id: id }} />
+          <p>Its aliases go with it, and it leaves its groups. Its tokens are refused.</p>
+        </>
+      )}
       calledBy={(entity) => (isGenerated(entity.name) ? entityName(entity) : "")}
       alsoKnown={(entity) => [aliasNames(entity), entity.disabled && "disabled"].filter(Boolean).join(" · ")}
       actions={(entity, reload) => (

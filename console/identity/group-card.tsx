@@ -14,7 +14,7 @@ export function GroupCard(props: CardProps) {
       title="Group"
       groups={GROUP}
       form={GroupForm}
-      deletion="Its members lose what it gives them, at once. They stay."
+      deletion={() => <p>Its members lose what it gives them, at once. They stay.</p>}
     >
       {(group, reload) => (
         <>

@@ -21,7 +21,7 @@ interface IdentityCardProps<T> extends CardProps {
   readonly groups: readonly FieldGroup[];
   readonly form: typeof RecordForm;
   /** Consequences of its deletion. */
-  readonly deletion: string;
+  readonly deletion: (found: T) => ComponentChildren;
   /** A name for people when the record's own name was generated; "" otherwise. */
   readonly calledBy?: (found: T) => string;
   /** Other names of the record, such as its aliases. */
@@ -75,7 +75,7 @@ export function IdentityCard<T extends Named>(props: IdentityCardProps<T>) {
             <div class="row">
               {actions?.(found, record.reload)}
               <DeleteButton path={path} name={called || name} title={`Delete ${called || name}`} onDone={onDeleted}>
-                <p>{deletion}</p>
+                {deletion(found)}
               </DeleteButton>
             </div>
           )

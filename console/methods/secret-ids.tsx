@@ -22,6 +22,7 @@ import {
 } from "../ui/index.ts";
 import { NewSecretId } from "./new-secret-id.tsx";
 import { endOf, type SecretIdFacts } from "./secret-id.ts";
+import { SecretIdNumbers } from "./secret-id-numbers.tsx";
 
 /** Secret-ids of a page. Each takes a look-up. */
 const PAGE = 20;
@@ -181,6 +182,7 @@ function Destroy({ path, accessor, role, onDone }: DestroyProps) {
       send={() => api.call(at, { body: { secret_id_accessor: accessor } })}
       onDone={onDone}
     >
+      <SecretIdNumbers path={path} accessor={accessor} />
       <p>
         The secret-id with the accessor <code>{accessor}</code> can no longer be used to log in.{" "}
         {role.token_ends_with_secret_id === true

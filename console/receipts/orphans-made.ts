@@ -73,7 +73,7 @@ async function madeBelow(api: Api, makers: readonly string[]): Promise<Answer<Ma
 }
 
 /** Which of the made tokens are alive and do not end with their makers: what would end with them, less what ends anyway. */
-async function stayingOf(api: Api, makers: readonly string[], made: Made): Promise<Answer<OrphansMade>> {
+export async function stayingOf(api: Api, makers: readonly string[], made: Made): Promise<Answer<OrphansMade>> {
   const known = new Set(makers);
   const all = [...new Set(made.accessors)].filter((accessor) => !known.has(accessor));
   const accessors = all.slice(0, MOST_NAMED - makers.length);

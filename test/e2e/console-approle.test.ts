@@ -42,6 +42,9 @@ describe.skipIf(executable === undefined)("AppRole in the console", () => {
   const card = (name: string) => page.getByRole("region", { name, exact: true });
   const shownIn = async (name: string) =>
     (await page.getByRole("dialog").getByRole("status", { name }).textContent()) ?? "";
+  /** A figure of the open dialog. */
+  const figure = (label: string) =>
+    page.getByRole("dialog").getByText(label, { exact: true }).locator("..").getByRole("definition").textContent();
   const rows = () => card("Secret-ids").getByRole("row", { name: /Destroy…/ });
 
   /** Fills in the form of a new secret-id and sends it. */
@@ -157,10 +160,13 @@ describe.skipIf(executable === undefined)("AppRole in the console", () => {
       {},
     );
     const { secret_id: secretId, secret_id_accessor: accessor } = made;
+    expect(await login(await roleIdOf("deploy"), secretId)).toBe(200);
     await openPlace(page, "methods/jobs?part=roles&name=deploy");
     const row = rows().filter({ hasText: accessor.slice(-10) });
     await row.getByRole("button", { name: "Destroy…" }).click();
     const dialog = page.getByRole("dialog", { name: "Destroy the secret-id" });
+    await expect.poll(() => figure("Tokens of its logins that stay")).toBe("1");
+    expect(await figure("Tokens that end with it")).toBe("0");
     await dialog.getByText("The tokens that it gave stay until they end.").waitFor();
     await dialog.getByRole("button", { name: "Destroy", exact: true }).click();
     await expect.poll(() => focusedField(page)).toBe(`Type ${accessor.slice(-6)} to confirm`);
@@ -179,6 +185,33 @@ describe.skipIf(executable === undefined)("AppRole in the console", () => {
       .getByRole("link", { name: /jobs/ })
       .first()
       .waitFor();
+  });
+
+  it("says first how many tokens end with a secret-id, where its role says that they do", async () => {
+    await send("POST", "sys/policies/acl/maker", { policy: 'path "auth/token/create" { capabilities = ["update"] }' });
+    await data("POST", "auth/jobs/role/tied", { token_policies: "maker" });
+    const roleId = await roleIdOf("tied");
+    const made = await data<{ secret_id: string; secret_id_accessor: string }>(
+      "POST",
+      "auth/jobs/role/tied/secret-id",
+      {},
+    );
+    // The token of this login stays.
+    expect(await login(roleId, made.secret_id)).toBe(200);
+    await data("POST", "auth/jobs/role/tied", { token_ends_with_secret_id: true });
+    const answers = [1, 2].map(() =>
+      send("POST", "auth/jobs/login", { role_id: roleId, secret_id: made.secret_id }, ""),
+    );
+    const [first] = await Promise.all(answers);
+    const { client_token: token } = (first?.body.auth ?? {}) as Record<string, string>;
+    expect((await send("POST", "auth/token/create", {}, token)).status).toBe(200);
+    await openPlace(page, "methods/jobs?part=roles&name=tied");
+    await rows().getByRole("button", { name: "Destroy…" }).click();
+    await expect.poll(() => figure("Tokens that end with it")).toBe("3");
+    expect(await figure("Leases that end")).toBe("0");
+    expect(await figure("Tokens of its logins that stay")).toBe("1");
+    await expectAccessible(page);
+    await page.getByRole("button", { name: "Keep it" }).click();
   });
 
   it("lists secret-ids page by page, and is within reach and readable at every width", async () => {

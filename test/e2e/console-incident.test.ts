@@ -543,6 +543,12 @@ describe.skipIf(executable === undefined)("an incident in the console", () => {
     await ends.getByRole("link", { name: "second@acme.example" }).first().waitFor();
     const map = await call(server, "GET", `/v1/sys/tokens?entity_id=${auth.entity_id}`, { token });
     expect(map.body.data).toMatchObject({ tokens: [] });
+    // Its deletion ends tokens too.
+    expect((await call(server, "POST", "/v1/auth/token/create/robots", { token, body })).status).toBe(200);
+    await openPlace(page, `identity?id=${auth.entity_id}`);
+    await page.getByRole("button", { name: "Delete…" }).first().click();
+    await tile.getByText("1", { exact: true }).waitFor();
+    await page.keyboard.press("Escape");
   });
 
   it("disables an entity before its tokens end, so that nothing of it is accepted when the end is refused", async () => {
