@@ -11,10 +11,10 @@ import { type Call, type Decided, findAndDecide } from "../token/decide.ts";
 import { MAX_ROW_ATTEMPTS, newTokenIds, type TokenCredential } from "../token/ids.ts";
 import type { TokenView } from "../token/record.ts";
 import { needsWorkerWrite, planCreate } from "../token/rules/create.ts";
+import { runInTree } from "../token/tree-calls.ts";
 import { type KnownTokens, knownToken } from "../tree/known-tokens.ts";
 import { type AuditLine, writeAuditLine } from "../wire/audit.ts";
 import { auditCaller, type Caller, callerOf, decideCaller, type ParsedToken, serviceCaller } from "./caller.ts";
-import { runInTree } from "./tree-calls.ts";
 
 /** An authorized request: the token is valid and its policies allow the request. */
 export interface AuthorizedCall {

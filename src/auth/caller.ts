@@ -24,13 +24,13 @@ import {
 } from "../token/ids.ts";
 import { auditAuth, type TokenRecord, type TokenView } from "../token/record.ts";
 import { addressAllowed } from "../token/rules/bound-cidrs.ts";
+import { actInTree } from "../token/tree-calls.ts";
 import { treeAt } from "../token/tree-stub.ts";
 import { customIdsOf } from "../tree/custom-ids.ts";
 import { knownToken } from "../tree/known-tokens.ts";
 import { type AuditAuth, auditPath } from "../wire/audit.ts";
 import type { GroveRequest } from "../wire/request.ts";
 import type { CredentialFormat, RegisteredCaller, RegisteredToken } from "./credential.ts";
-import { actInTree } from "./tree-calls.ts";
 
 /** A parsed token of a request. This installation issued it; whether it is alive is not known yet. */
 export type ParsedToken =

@@ -4,11 +4,11 @@ import type { Keys } from "../crypto/key-ring.ts";
 import { NO_ORIGIN, type RevocationOrigin } from "../system/revocation-origin.ts";
 import type { Outcome, TargetAction, TokenTarget } from "../token/actions.ts";
 import { readAccessor } from "../token/ids.ts";
+import { actInTree } from "../token/tree-calls.ts";
 import { knownToken } from "../tree/known-tokens.ts";
 import type { GroveRequest } from "../wire/request.ts";
 import { actorOf, type Caller, callerOf, type ParsedToken, readToken, serviceCaller } from "./caller.ts";
 import type { CallContext, PresentedContext } from "./route.ts";
-import { actInTree } from "./tree-calls.ts";
 
 /** An action on a token, and the tree that stores the token. */
 export interface TargetedAction<A extends TargetAction = TargetAction> {

@@ -18,31 +18,17 @@ const HAND_OVER_PAUSES_MS: readonly Ms[] = [...PAUSES_MS, 800, 800, 800];
  * @throws the error of the last attempt. The error of a call that was lost at every attempt is marked by `givenUp`, so
  *   that callers in other objects don't repeat it: the waits of a chain of calls would multiply.
  */
-export function repeated<T>(
-  deployment: Pick<Deployment, "moves">,
-  call: (again: boolean) => Promise<T>,
-  wait: (ms: Ms) => Promise<void> = sleep,
-): Promise<T> {
-  return repeatedOn(isLostCall, deployment, call, wait);
-}
-
-/** As `repeated`, for a call that is not safe to repeat: it is repeated only while leaving nodes refuse it. */
-export function repeatedUntilBegun<T>(deployment: Pick<Deployment, "moves">, call: () => Promise<T>): Promise<T> {
-  return repeatedOn(isRefusedByLeavingNode, deployment, call, sleep);
-}
-
-async function repeatedOn<T>(
-  isRepeated: (error: unknown) => boolean,
+export async function repeated<T>(
   { moves }: Pick<Deployment, "moves">,
   call: (again: boolean) => Promise<T>,
-  wait: (ms: Ms) => Promise<void>,
+  wait: (ms: Ms) => Promise<void> = sleep,
 ): Promise<T> {
   let again = false;
   for (let attempt = 0; ; attempt++) {
     try {
       return await call(again);
     } catch (error) {
-      if (!moves || !isRepeated(error) || isGivenUp(error)) throw error;
+      if (!moves || !isLostCall(error) || isGivenUp(error)) throw error;
       const pauseMs = (moves.arePlanned(currentTime()) ? HAND_OVER_PAUSES_MS : PAUSES_MS)[attempt];
       if (pauseMs === undefined) throw givenUp(error);
       again ||= !isRefusedByLeavingNode(error);

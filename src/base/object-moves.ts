@@ -1,7 +1,5 @@
 import type { Ms } from "./clock.ts";
 
-/** Time from a lost call for which objects may be moving: as long as the lease of a node. */
-const MOVING_MS: Ms = 20_000;
 /** Time from the last call that a leaving node refused until its objects have moved. */
 const HAND_OVER_MS: Ms = 8_000;
 
@@ -15,19 +13,12 @@ export function isRefusedByLeavingNode(error: unknown): boolean {
 
 /** What an isolate of a cluster knows about objects that move between nodes. */
 export class ObjectMoves {
-  #lostAt: Ms = Number.NEGATIVE_INFINITY;
   #refusedAt: Ms = Number.NEGATIVE_INFINITY;
   #isLeaving = false;
 
-  /** Notes the error of a lost call: the node of its object hands over its objects, or has ended. */
+  /** Notes the error of a lost call: the node of its object may be handing over its objects. */
   noteLostCall(error: unknown, now: Ms): void {
-    this.#lostAt = now;
     if (isRefusedByLeavingNode(error)) this.#refusedAt = now;
-  }
-
-  /** True for a while after a lost call: other objects of the same node move too. */
-  areLikely(now: Ms): boolean {
-    return now - this.#lostAt < MOVING_MS;
   }
 
   /** True while a node hands over its objects: they will be reachable soon. */

@@ -11,7 +11,7 @@ type Method<T> = keyof T & string;
 interface CallRules<T> {
   /** Methods that change nothing, or nothing more when they are called again. */
   readonly repeated: readonly Method<T>[];
-  /** Methods that the callers repeat themselves, because they tell the object of the repetition. */
+  /** Methods whose callers repeat them, and let the object recognise the repetition. */
   readonly byCaller?: readonly Method<T>[];
 }
 
@@ -44,8 +44,8 @@ export function objectNamed<T extends Rpc.DurableObjectBranded>(
  *
  * - A lost call of a method in `rules.repeated` is repeated, see `repeated`.
  * - Another method may have been carried out, so it is not repeated. It is called when the object has answered a ping.
- *   The ping is repeated, and a call is not lost because the object was about to move before it. For a method in
- *   `rules.byCaller` this holds only while objects are likely to move: a ping takes as long as the call.
+ *   The ping is repeated, and a call is not lost because the object was about to move before it.
+ * - A method in `rules.byCaller` is called as it is.
  * - A call of an object that answers neither the call nor pings for ten seconds is given up. A call of an object that
  *   works for longer is not.
  *
@@ -65,7 +65,7 @@ export function stubWith<Stub extends object>({ deployment }: StubEnv, rules: Ca
       return async (...args: unknown[]): Promise<unknown> => {
         const call = (found: Stub) => answerOf(moves, found, invoke(found, name, args));
         if (repeats.includes(name)) return repeated(deployment, () => call(find()));
-        if (byCaller.includes(name) && !moves.areLikely(currentTime())) return call(find());
+        if (byCaller.includes(name)) return call(find());
         return call(await repeated(deployment, () => reached(moves, find())));
       };
     },

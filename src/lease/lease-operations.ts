@@ -3,6 +3,7 @@ import { err, invalid, NOT_FOUND, ok, type Result, refuse } from "../base/result
 import type { Installation } from "../system/installation.ts";
 import type { RevocationOrigin } from "../system/revocation-origin.ts";
 import type { TokenView } from "../token/record.ts";
+import { actInTree } from "../token/tree-calls.ts";
 import { treeAt } from "../token/tree-stub.ts";
 import type { AuditNotes } from "../wire/audit.ts";
 import { type LeaseOutcome, type LeaseStanding, type LeaseView, leaseIdOf } from "./actions.ts";
@@ -132,7 +133,7 @@ export async function revokeLease(
     if (!token) return ok(false);
     notes.targetAccessor = token.accessor;
     const target = { by: "lease", row: named.row } as const;
-    const revoked = await treeAt(env, named.treeId).act({ kind: "revoke", target, asked });
+    const revoked = await actInTree(env, named.treeId, { kind: "revoke", target, asked });
     return revoked.ok || revoked.error.code === "not_found" ? ok(revoked.ok) : revoked;
   }
   const outcome = await treeAt(env, named.treeId).lease({ kind: "revoke", lease: named.lease, wait, force });
@@ -154,7 +155,7 @@ async function leasedToken(env: LeaseEnv, named: NamedToken): Promise<TokenView 
 }
 
 async function liveToken(env: LeaseEnv, { treeId, row }: NamedToken): Promise<TokenView | null> {
-  const outcome = await treeAt(env, treeId).act({ kind: "lookup", target: { by: "lease", row } });
+  const outcome = await actInTree(env, treeId, { kind: "lookup", target: { by: "lease", row } });
   return outcome.ok && outcome.value.kind === "token" ? outcome.value.token : null;
 }
 

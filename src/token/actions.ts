@@ -103,8 +103,16 @@ export type Outcome =
   | { readonly kind: "revoked"; readonly accessor: string }
   | { readonly kind: "done" };
 
+/** Which attempt of a call this is. A cluster repeats lost calls. */
+export interface CallAttempt {
+  /** Random, and the same for all attempts: the tree recognises what an earlier one has done. Set in a cluster. */
+  readonly callId?: string;
+  /** True when an earlier attempt may have been carried out. */
+  readonly again?: boolean;
+}
+
 /** A request as the caller's tree sees it. */
-export interface TreeCall extends Call {
+export interface TreeCall extends Call, CallAttempt {
   readonly row: number;
   readonly verifier: Uint8Array;
   /** Number of the newest watermark that the Worker knows; 0: none. The tree uses no older watermarks. */
@@ -114,8 +122,6 @@ export interface TreeCall extends Call {
   readonly malformed: boolean;
   /** The audit line of a request that may change something. The tree adds the caller and writes it before it acts. */
   readonly line: AuditLine | null;
-  /** True when the call is repeated and may have been carried out: then no use of a token with limited uses is counted. */
-  readonly again?: boolean;
 }
 
 /** The caller as it was before the action of its request, what its policies grant on the path, and the outcome. */

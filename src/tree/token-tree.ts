@@ -20,6 +20,7 @@ import { readVersions, type SchemaVersions } from "../storage/tables.ts";
 import { loadInstallation, mustBeRestoring } from "../system/installation.ts";
 import { isEnded } from "../system/watermarks.ts";
 import {
+  type CallAttempt,
   isTarget,
   type Outcome,
   refusedAnswer,
@@ -134,21 +135,24 @@ export class TokenTree extends StoredObject<TreeEnv> {
     const loadEntity = (id: string) => loadActiveEntity(this.env, id);
     const answerTo = (decided: Decided<NonNullable<ReturnType<typeof find>>>): Result<TreeAnswer> => {
       const { caller, row } = decided.found;
-      if (call.again && row && row.usesLeft > 0) return err(LOST);
+      // 1.0.0-rc.1 sends no id of the call, so the tree can't know whether the first attempt has counted the use.
+      if (call.again && call.callId === undefined && row && row.usesLeft > 0) return err(LOST);
       // Only the tree knows the token, and the audit line must be written before the request changes anything.
       if (call.line) writeAuditLine({ ...call.line, auth: auditAuth(caller, caller.accessor, "service") });
       return ok(answerCall(this.#tree, decided, call, installation.watermarks.newest));
     };
     const answer = await findAndDecide(installation, call, { find, loadEntity }, answerTo, refusedAnswer);
-    return answer ?? err(UNAUTHENTICATED);
+    if (answer) return answer;
+    // The first attempt may have ended the token, and the sweep has deleted it.
+    return err(call.again && !this.#tree.tokens.exists(call.row) ? LOST : UNAUTHENTICATED);
   }
 
   /** Performs an action on a token for a caller whose own tree allowed it. "not_found" when the target is not alive. */
-  act(action: TargetAction): Promise<Result<Outcome>> {
+  act(action: TargetAction, attempt: CallAttempt = {}): Promise<Result<Outcome>> {
     this.env.deployment.moves?.accept();
     return this.#opened((tree) => {
       const now = currentTime();
-      const outcome = act(tree, action, null, now);
+      const outcome = act(tree, action, null, now, attempt);
       if (action.kind === "lookup" && action.target.by === "token") findLive(tree, action.target.row, now);
       return outcome;
     });

@@ -5,6 +5,7 @@ import type { FoundInTree, WalkAnswer, WalkPurpose } from "../lease/actions.ts";
 import type { Verdict } from "../policy/acl.ts";
 import type { Actor, RevocationOrigin } from "../system/revocation-origin.ts";
 import {
+  type CallAttempt,
   type CallerAction,
   isTarget,
   type Outcome,
@@ -34,15 +35,26 @@ interface FoundCaller {
 }
 
 /** The caller, if its token is alive at `now` and the verifier matches; else null. */
-export function findCaller(tree: TreeParts, { row, verifier, action }: TreeCall, now: Ms): FoundCaller | null {
+export function findCaller(tree: TreeParts, call: TreeCall, now: Ms): FoundCaller | null {
   const { env, treeId, tokens, keys } = tree;
+  const { row, verifier, action } = call;
   if (action?.kind === "create") {
     const known = knownToken(env.deployment.knownTokens, { treeId, row, verifier }, keys.watermarks(), now);
     if (known) return { row: null, caller: known };
   }
-  const found = tokens.live(row, now);
+  const found = tokens.live(row, now) ?? endedByFirstAttempt(tree, row, call, now);
   if (!found || !equalBytes(found.fixed.verifier, verifier)) return null;
   return { row: found, caller: tokens.view(found, now) };
+}
+
+/** The token that an earlier attempt of this call has spent or ended, while nothing else ends it; else null. */
+function endedByFirstAttempt(tree: TreeParts, row: number, attempt: CallAttempt, now: Ms): TokenRow | null {
+  const { tokens, carriedOut } = tree;
+  if (!attempt.again) return null;
+  const found = tokens.find(row);
+  if (!found || tokens.liveness.endOf({ ...found, state: LIVE }, now) !== null) return null;
+  const isSpent = found.usesLeft < 0 && carriedOut.has(attempt, row, "use");
+  return isSpent || carriedOut.has(attempt, row, "end") ? found : null;
 }
 
 /** The token of a row if it is alive at `now`; else null. Notes the time of its use and publishes it. */
@@ -56,20 +68,22 @@ export function findLive(tree: TreeParts, row: number, now: Ms): TokenRow | null
 export function answerCall(
   tree: TreeParts,
   { found: { row, caller }, verdict, now }: Decided<FoundCaller>,
-  { action, malformed, again }: TreeCall,
+  call: TreeCall,
   watermark: number,
 ): TreeAnswer {
-  if (row) noteUse(tree, row, caller, now, action === null || !WITHDRAWS.has(action.kind));
+  const { action, malformed, again } = call;
+  if (row?.state === LIVE) noteUse(tree, row, caller, now, action === null || !WITHDRAWS.has(action.kind));
   // A use counts as soon as the token is authenticated, also when the policies refuse the request. A malformed request
   // costs none: a mistake of a client must not end a wrapping token, and with it the answer that it holds.
-  const counts = row !== null && row.usesLeft > 0 && !malformed;
+  const counts = row !== null && row.usesLeft > 0 && !malformed && !tree.carriedOut.has(call, row.row, "use");
+  if (counts) tree.carriedOut.add(call, row.row, "use");
   const usesLeft = counts ? tree.tokens.countUse(row.row, row.usesLeft, askerOf(caller)) : (row?.usesLeft ?? 0);
   if (usesLeft < 0) tree.arm();
   else if (counts) tree.inventory.changed(row.row);
   const used = { ...caller, usesLeft };
   if (!verdict) return { caller: used, verdict: null, outcome: null };
   const made = again && action?.kind === "create" && action.ids ? madeBefore(tree, action.ids, now) : null;
-  const outcome = made ?? (action && perform(tree, action, caller, row, verdict, watermark, now));
+  const outcome = made ?? (action && perform(tree, action, call, caller, row, verdict, watermark, now));
   return { caller: used, verdict, outcome };
 }
 
@@ -108,6 +122,7 @@ function noteUse(tree: TreeParts, found: TokenRow, view: TokenView, now: Ms, pub
 function perform(
   tree: TreeParts,
   action: CallerAction,
+  attempt: CallAttempt,
   caller: TokenView,
   callerRow: TokenRow | null,
   verdict: Verdict,
@@ -130,9 +145,9 @@ function perform(
     case "revoke":
     case "revoke_orphan":
     case "unwrap":
-      return act(tree, { ...action, asked: { ...action.asked, by: askerOf(caller) } }, callerRow, now);
+      return act(tree, { ...action, asked: { ...action.asked, by: askerOf(caller) } }, callerRow, now, attempt);
     default:
-      return act(tree, action, callerRow, now);
+      return act(tree, action, callerRow, now, attempt);
   }
 }
 
@@ -141,22 +156,31 @@ function perform(
  * "not_found" when the target is not alive. `callerRow`: the row that the target "self" means; null when the caller is
  * not a token of this tree.
  */
-export function act(tree: TreeParts, action: TargetAction, callerRow: TokenRow | null, now: Ms): Result<Outcome> {
+export function act(
+  tree: TreeParts,
+  action: TargetAction,
+  callerRow: TokenRow | null,
+  now: Ms,
+  attempt: CallAttempt,
+): Result<Outcome> {
   const { tokens } = tree;
   const { target } = action;
-  const row = target.by === "self" ? callerRow : tokens.live(target.row, now);
+  const row =
+    target.by === "self"
+      ? callerRow
+      : (tokens.live(target.row, now) ?? endedByFirstAttempt(tree, target.row, attempt, now));
   if (!row || !isTarget(row.fixed, target)) return NOT_FOUND;
   switch (action.kind) {
     case "lookup":
       return ok({ kind: "token", token: tokens.view(row, now) });
     case "revoke":
-      return revoke(tree, row, REVOKED, "revoked", action.asked);
+      return revoke(tree, row, REVOKED, "revoked", action.asked, attempt);
     case "revoke_orphan":
-      return revoke(tree, row, REVOKED_ALONE, "revoked", action.asked);
+      return revoke(tree, row, REVOKED_ALONE, "revoked", action.asked, attempt);
     case "renew":
       return renew(tree, action, tokens.view(row, now), now);
     case "unwrap":
-      return unwrap(tree, row, action, now);
+      return unwrap(tree, row, action, now, attempt);
   }
 }
 
@@ -189,24 +213,32 @@ export async function walkLeases(
 }
 
 function revoke(
-  { tokens, arm }: TreeParts,
+  { tokens, carriedOut, arm }: TreeParts,
   { row, fixed }: TokenRow,
   state: RevokedState,
   how: HowEnded,
   asked: RevocationOrigin,
+  attempt: CallAttempt,
 ): Result<Outcome> {
   tokens.revoke(row, state, how, asked);
+  carriedOut.add(attempt, row, "end");
   arm();
   return ok({ kind: "revoked", accessor: fixed.accessor });
 }
 
 type Action<K extends TargetAction["kind"]> = Extract<TargetAction, { kind: K }>;
 
-function unwrap(tree: TreeParts, row: TokenRow, { take, asked }: Action<"unwrap">, now: Ms): Result<Outcome> {
+function unwrap(
+  tree: TreeParts,
+  row: TokenRow,
+  { take, asked }: Action<"unwrap">,
+  now: Ms,
+  attempt: CallAttempt,
+): Result<Outcome> {
   const token = tree.tokens.view(row, now);
   const sealed = isWrappingToken(token) ? tree.cubbyhole.read(row.row, RESPONSE_PATH) : null;
   if (!sealed) return NOT_FOUND;
-  if (take) revoke(tree, row, REVOKED, "unwrapped", asked);
+  if (take) revoke(tree, row, REVOKED, "unwrapped", asked, attempt);
   return ok({ kind: "wrapped", token, sealed });
 }
 

@@ -1,6 +1,7 @@
 import { TreeLeases } from "../lease/tree-leases.ts";
 import type { ObjectOrigin } from "../storage/stored-object.ts";
 import type { SchemaVersions } from "../storage/tables.ts";
+import { CarriedOutCalls } from "./carried-out-calls.ts";
 import { CubbyholeStore } from "./cubbyhole.ts";
 import type { TreeEnv } from "./env.ts";
 import { TreeLife } from "./lifecycle-state.ts";
@@ -30,7 +31,8 @@ export function treeParts(
   const life = new TreeLife();
   const inventory = new TreeUpdates(env, treeId, keys, tokens, life);
   const cubbyhole = new CubbyholeStore(sql, versions);
+  const carriedOut = new CarriedOutCalls(sql, versions);
   const leases = new TreeLeases({ env, sql, versions, treeId, tokens, arm });
   const shared = { env, storage, sql: tokens.sql, origin, treeId, keys, life };
-  return { ...shared, tokens, cubbyhole, leases, inventory, publisher, arm };
+  return { ...shared, tokens, carriedOut, cubbyhole, leases, inventory, publisher, arm };
 }

@@ -10,14 +10,13 @@ import {
   tokenRoute,
 } from "../../auth/route.ts";
 import { dataAnswer, ENVELOPE, NO_CONTENT } from "../../auth/route-description.ts";
-import { actInTree } from "../../auth/tree-calls.ts";
 import { err, type Failure, invalid, ok, type Result, refuse } from "../../base/result.ts";
 import { withoutWhiteSpace } from "../../base/white-space.ts";
 import type { Env } from "../../env.ts";
 import type { Installation } from "../../system/installation.ts";
 import { NO_ORIGIN, type RevocationOrigin } from "../../system/revocation-origin.ts";
 import type { Outcome, TargetAction } from "../../token/actions.ts";
-import { treeAt } from "../../token/tree-stub.ts";
+import { actInTree } from "../../token/tree-calls.ts";
 import { openValue } from "../../tree/cubbyhole.ts";
 import { ANY_FIELDS, fieldSchema, type Values } from "../../wire/field-schema.ts";
 import { unread } from "../../wire/fields.ts";
@@ -150,11 +149,11 @@ async function rewrap(context: CallContext<unknown, Unwrapping>): Answered {
   const wrapped = await wrapAnswer(env, installation, answer, token.creationTtl, token.path);
   if (!wrapped.ok) return wrapped;
   const asked = originOfCaller(caller, request);
-  const taken = await treeAt(env, prepared.treeId).act({ ...prepared.action, take: true, asked });
+  const taken = await actInTree(env, prepared.treeId, { ...prepared.action, take: true, asked });
   if (taken.ok) return ok({ kind: "wrapped", wrapInfo: wrapped.value });
   const unused = await unwrappingOf(env, installation, wrapped.value.token, true, asked);
-  if (unused) await treeAt(env, unused.treeId).act(unused.action);
-  return err(NO_ANSWER);
+  if (unused) await actInTree(env, unused.treeId, unused.action);
+  return err(taken.error.code === "not_found" ? NO_ANSWER : taken.error);
 }
 
 async function readAnswer({ keys }: Installation, outcome: Result<Outcome>) {

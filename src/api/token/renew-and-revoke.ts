@@ -13,7 +13,6 @@ import {
 import { type Answered, type CallContext, type PresentedContext, type Route, tokenRoute } from "../../auth/route.ts";
 import { AUTH, DONE_OR_WARNED, NO_CONTENT, type RouteDescription } from "../../auth/route-description.ts";
 import { authOfToken } from "../../auth/token-answer.ts";
-import { actInTree } from "../../auth/tree-calls.ts";
 import { currentTime, type Seconds } from "../../base/clock.ts";
 import { err, type Failure, invalid, ok, type Result, refuse } from "../../base/result.ts";
 import type { Env } from "../../env.ts";
@@ -23,6 +22,7 @@ import type { RevokeAction, TargetAction, TokenTarget } from "../../token/action
 import type { TokenView } from "../../token/record.ts";
 import { loadRole } from "../../token/roles/token-roles.ts";
 import { roleTerms } from "../../token/rules/renew.ts";
+import { actInTree } from "../../token/tree-calls.ts";
 import { fieldSchema, NO_FIELDS } from "../../wire/field-schema.ts";
 import { duration, pasted, unread } from "../../wire/fields.ts";
 import { EMPTY, type Reply, warnedReply } from "../../wire/reply.ts";

@@ -1,4 +1,3 @@
-import { actInTree } from "../../auth/tree-calls.ts";
 import { MAX_RUN_MS } from "../../backup/export.ts";
 import { currentTime, type Ms } from "../../base/clock.ts";
 import type { Env } from "../../env.ts";
@@ -7,6 +6,7 @@ import { columnOf, type Sql, setColumns, storedJson, upsert } from "../../storag
 import { mustLoadInstallation } from "../../system/installation.ts";
 import { NO_ORIGIN, type RevocationOrigin } from "../../system/revocation-origin.ts";
 import { readAccessor } from "../../token/ids.ts";
+import { actInTree } from "../../token/tree-calls.ts";
 
 /** Trees that one step asks or changes: a request of the platform may call a thousand objects. */
 export const STEP_TREES = 100;

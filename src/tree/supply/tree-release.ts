@@ -99,10 +99,11 @@ export class TreeRelease {
 
   /** Deletes the storage of the tree. @param keepsFloor true: new rows stay above those of deleted tokens. */
   async #deleteStorage(keepsFloor: boolean): Promise<void> {
-    const { storage, origin, tokens, cubbyhole, leases } = this.#tree;
+    const { storage, origin, tokens, carriedOut, cubbyhole, leases } = this.#tree;
     const deleted = storage.deleteAll();
     this.#alarm.clear();
     this.#greatestSize = 0;
+    carriedOut.forget();
     cubbyhole.forget();
     leases.store.forget();
     tokens.forget(keepsFloor);

@@ -27,14 +27,6 @@ describe("a node that leaves", () => {
 });
 
 describe("moves", () => {
-  it("are likely for 20 seconds after a lost call", () => {
-    const moves = new ObjectMoves();
-    expect(moves.areLikely(0)).toBe(false);
-    moves.noteLostCall(LOST, 1_000);
-    expect([1_000, 20_999, 21_000].map((now) => moves.areLikely(now))).toEqual([true, true, false]);
-    expect(moves.arePlanned(1_000)).toBe(false);
-  });
-
   it("are planned for 8 seconds after a refusal by a leaving node", () => {
     const moves = new ObjectMoves();
     moves.noteLostCall(refusal(), 1_000);

@@ -70,19 +70,6 @@ describe("a stub in a cluster", () => {
     expect(calls).toEqual(["run"]);
   });
 
-  it("pings an object for them while objects are likely to move, for 20 seconds after any lost call", async () => {
-    const deployment = cluster();
-    const { calls, stub } = objectLosing(1);
-    const found = stubWith({ deployment }, RULES, () => stub);
-    const lost = stubWith({ deployment }, RULES, () => ({ ...stub, write: () => Promise.reject(LOST) }));
-    expect(await outcomeOf(lost.write())).toBe(LOST);
-    expect(await outcomeOf(found.run())).toBe("run");
-    expect(calls).toEqual(["ping", "ping", "ping", "run"]);
-    vi.setSystemTime(Date.now() + 20_000);
-    expect(await outcomeOf(found.run())).toBe("run");
-    expect(calls.slice(4)).toEqual(["run"]);
-  });
-
   it("takes an object of a release without pings for one that has answered", async () => {
     const { calls, stub } = objectLosing(0);
     const earlier = { ...stub, ping: () => Promise.reject(MISSING) };

@@ -1,9 +1,11 @@
+import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { CLUSTER, NETWORK } from "../../../src/app/deployments.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
-import { atCalls } from "../../support/calls.ts";
+import { atCalls, atNth, holdAlarms } from "../../support/calls.ts";
 import { runAs } from "../../support/deployments.ts";
-import { call, initialized } from "../../support/service.ts";
+import { advance } from "../../support/leases.ts";
+import { bindings, call, initialized } from "../../support/service.ts";
 import { countRows, locate } from "../../support/trees.ts";
 
 const LOST = "Network connection lost.";
@@ -16,6 +18,7 @@ beforeAll(async () => {
 
 beforeEach(() => {
   runAs(CLUSTER);
+  holdAlarms();
   vi.spyOn(console, "error").mockReturnValue();
 });
 
@@ -32,15 +35,44 @@ const asHolder = (token: string, method: string, path: string, body?: unknown) =
 
 const lookUp = (token: string) => asHolder(token, "GET", "auth/token/lookup-self");
 
-/** The next `times` calls to trees are lost, after they were carried out or before. Returns how many calls there were. */
-function lose(when: "before" | "after", times = 1, method: "run" | "act" = "run"): { readonly count: number } {
-  const calls = { count: 0 };
-  atCalls(TokenTree, method, async ({ proceed }) => {
-    if (++calls.count > times) return proceed();
+/**
+ * The next `times` calls to trees are lost, after they were carried out or before; then `meanwhile` happens. Returns how
+ * many calls there were.
+ */
+function lose(
+  when: "before" | "after",
+  times = 1,
+  method: "run" | "act" = "run",
+  meanwhile: (treeId: string) => unknown = () => {},
+): { readonly count: number; end(): void } {
+  const { calls, end } = atCalls(TokenTree, method, async ({ id, proceed }) => {
+    if (calls.length > times) return proceed();
     if (when === "after") await proceed();
+    await meanwhile(id);
     throw new Error(LOST);
   });
-  return calls;
+  return {
+    get count() {
+      return calls.length;
+    },
+    end,
+  };
+}
+
+const treeOf = (id: string) => bindings.TOKEN_TREE.get(bindings.TOKEN_TREE.idFromString(id));
+
+async function wrap(): Promise<string> {
+  const headers = { "X-Vault-Wrap-TTL": "60" };
+  const wrapped = await call("POST", "sys/wrapping/wrap", { token: root, body: { a: "b" }, headers });
+  return wrapped.body.wrap_info.token;
+}
+
+/** A test that looks into an object takes the stub of the platform. */
+async function inNetwork<T>(work: () => Promise<T>): Promise<T> {
+  runAs(NETWORK);
+  const result = await work();
+  runAs(CLUSTER);
+  return result;
 }
 
 describe("a call that a cluster loses", () => {
@@ -69,25 +101,79 @@ describe("a call that a cluster loses", () => {
     }
   });
 
-  it.each([
-    ["before", 503, 3],
-    ["after", 503, 2],
-  ] as const)("counts one use at most: lost %s it was carried out", async (when, status, left) => {
+  it.each(["before", "after"] as const)("counts one use: lost %s it was carried out", async (when) => {
     const token = await newToken({ num_uses: 3 });
-    lose(when);
-    expect((await lookUp(token)).status).toBe(status);
-    // The look-up itself is a use.
-    expect((await lookUp(token)).body.data.num_uses).toBe(left - 1);
+    const calls = lose(when, 3);
+    expect((await lookUp(token)).body.data.num_uses).toBe(2);
+    expect(calls.count).toBe(4);
+    expect((await lookUp(token)).body.data.num_uses).toBe(1);
   });
 
-  it("ends a token once, and does not say that it was refused", async () => {
-    const token = await newToken();
-    lose("after");
-    expect((await asHolder(token, "POST", "auth/token/revoke-self")).status).toBe(503);
+  it.each(["before", "after"] as const)("counts the last use: lost %s it was carried out", async (when) => {
+    const token = await newToken({ num_uses: 1 });
+    lose(when);
+    expect((await lookUp(token)).status).toBe(200);
     expect((await lookUp(token)).status).toBe(403);
-    const other = await newToken();
+  });
+
+  it("of another request counts a use of its own", async () => {
+    const token = await newToken({ num_uses: 2 });
+    expect((await lookUp(token)).status).toBe(200);
     lose("before");
-    expect((await asHolder(other, "POST", "auth/token/revoke-self")).status).toBe(204);
+    expect((await lookUp(token)).status).toBe(200);
+    expect((await lookUp(token)).status).toBe(403);
+  });
+
+  it("is a 503 when the token that it has spent is swept before the repetition", async () => {
+    const token = await newToken({ num_uses: 1 });
+    lose("after", 1, "run", (id) => treeOf(id).sweep());
+    expect((await lookUp(token)).status).toBe(503);
+    expect((await lookUp(token)).status).toBe(403);
+  });
+
+  it("is refused when the token is revoked before the repetition, with the last use counted or others left", async () => {
+    for (const uses of [1, 2]) {
+      const parent = await newToken({ policies: ["root"] });
+      const made = await asHolder(parent, "POST", "auth/token/create", { ttl: "1h", num_uses: uses });
+      const revoke = async () => {
+        ended.end();
+        await asHolder(parent, "POST", "auth/token/revoke-self");
+      };
+      const ended = lose("after", 1, "run", revoke);
+      expect((await lookUp(made.body.auth.client_token)).status).toBe(403);
+    }
+  });
+
+  it("is a 503 for a use that a Worker of 1.0.0-rc.1 repeats, which sends no id of the call", async () => {
+    const token = await newToken({ num_uses: 3 });
+    atCalls(TokenTree, "run", ({ args: [{ callId: _, ...rest }], proceed }) => proceed({ ...rest, again: true }));
+    expect((await lookUp(token)).status).toBe(503);
+  });
+
+  it("keeps the ids of calls for a minute", async () => {
+    const token = await newToken({ num_uses: 9 });
+    const { stub } = await inNetwork(() => locate(token));
+    const kept = () =>
+      runInDurableObject(stub, (_, { storage }) => storage.sql.exec("SELECT * FROM carried_out").toArray().length);
+    await lookUp(token);
+    await lookUp(token);
+    expect(await kept()).toBe(2);
+    advance(61);
+    await lookUp(token);
+    expect(await kept()).toBe(1);
+  });
+
+  it.each(["before", "after"] as const)("ends a token once: lost %s it was carried out", async (when) => {
+    const token = await newToken();
+    lose(when);
+    expect((await asHolder(token, "POST", "auth/token/revoke-self")).status).toBe(204);
+    expect((await lookUp(token)).status).toBe(403);
+  });
+
+  it("does not say that a token was refused which it has ended, and which is swept", async () => {
+    const token = await newToken();
+    lose("after", 1, "run", (id) => treeOf(id).sweep());
+    expect((await asHolder(token, "POST", "auth/token/revoke-self")).status).toBe(503);
   });
 
   it.each(["before", "after"] as const)("makes one child: lost %s it was made", async (when) => {
@@ -96,45 +182,49 @@ describe("a call that a cluster loses", () => {
     const { status, body } = await asHolder(parent, "POST", "auth/token/create", { ttl: "1h" });
     expect(status).toBe(200);
     expect((await lookUp(body.auth.client_token)).status).toBe(200);
-    // The test looks into the object, which takes the stub of the platform.
-    runAs(NETWORK);
-    const { stub } = await locate(parent);
+    const { stub } = await inNetwork(() => locate(parent));
     expect(await countRows(stub)).toBe(2);
   });
 
-  it("is not repeated for the answer of a wrapping token, which is given once", async () => {
-    const wrapped = await call("POST", "sys/wrapping/wrap", {
-      token: root,
-      body: { a: "b" },
-      headers: { "X-Vault-Wrap-TTL": "60" },
-    });
-    const { token } = wrapped.body.wrap_info;
-    const calls = lose("before");
-    expect((await asHolder(token, "POST", "sys/wrapping/unwrap")).status).toBe(503);
-    expect(calls.count).toBe(1);
-    expect((await asHolder(token, "POST", "sys/wrapping/unwrap")).status).toBe(200);
+  it.each(["before", "after"] as const)("gives the answer of a wrapping token once: lost %s", async (when) => {
+    const own = await wrap();
+    lose(when);
+    expect((await asHolder(own, "POST", "sys/wrapping/unwrap")).body.data).toEqual({ a: "b" });
+    expect((await asHolder(own, "POST", "sys/wrapping/unwrap")).status).toBe(400);
+    const named = await wrap();
+    lose(when, 1, "act");
+    const unwrap = () => asHolder(root, "POST", "sys/wrapping/unwrap", { token: named });
+    expect((await unwrap()).body.data).toEqual({ a: "b" });
+    expect((await unwrap()).status).toBe(400);
   });
 
-  it("to the tree of another token is repeated, and does not say that the token it revoked is unknown", async () => {
-    for (const [when, status] of [
-      ["before", 204],
-      ["after", 503],
-    ] as const) {
-      const token = await newToken();
-      const calls = lose(when, 1, "act");
-      expect((await asHolder(root, "POST", "auth/token/revoke", { token })).status).toBe(status);
-      expect(calls.count).toBe(2);
-      expect((await lookUp(token)).status).toBe(403);
-    }
+  it("does not give the answer that another request has taken", async () => {
+    const token = await wrap();
+    const unwrap = () => asHolder(root, "POST", "sys/wrapping/unwrap", { token });
+    // Of the two calls of the first request, before the lost one and its repetition, another one takes the answer.
+    atNth(TokenTree, "act", 1, async () => {
+      expect((await unwrap()).status).toBe(200);
+      throw new Error(LOST);
+    });
+    expect((await unwrap()).status).toBe(503);
+  });
+
+  it.each(["before", "after"] as const)("to the tree of another token is repeated: lost %s", async (when) => {
+    const token = await newToken();
+    const calls = lose(when, 1, "act");
+    expect((await asHolder(root, "POST", "auth/token/revoke", { token })).status).toBe(204);
+    expect(calls.count).toBe(2);
+    expect((await lookUp(token)).status).toBe(403);
+  });
+
+  it("does not say that a token is unknown which it has ended, and which is swept", async () => {
+    const token = await newToken();
+    lose("after", 1, "act", (id) => treeOf(id).sweep());
+    expect((await asHolder(root, "POST", "auth/token/revoke", { token })).status).toBe(503);
   });
 
   it("is repeated for a look into a wrapping token", async () => {
-    const wrapped = await call("POST", "sys/wrapping/wrap", {
-      token: root,
-      body: { a: "b" },
-      headers: { "X-Vault-Wrap-TTL": "60" },
-    });
-    const { token } = wrapped.body.wrap_info;
+    const token = await wrap();
     const calls = lose("after", 1, "act");
     expect((await asHolder(root, "POST", "sys/wrapping/lookup", { token })).status).toBe(200);
     expect(calls.count).toBe(2);

@@ -13,7 +13,7 @@ import { bindings } from "../../support/service.ts";
 const SCHEMAS: Readonly<Record<string, readonly string[]>> = {
   all: ["ORIGIN"],
   System: ["SYSTEM", "LIST_OPENING", "RESTORE", "SETUP", "POLICY_VERSION", "AUDIT_NUMBER", "AUDIT_BACKLOG"],
-  TokenTree: ["TOKEN", "TOKEN_INDEX", "LISTING_MARK", "ROW_FLOOR", "CUBBYHOLE", "LEASE"],
+  TokenTree: ["TOKEN", "TOKEN_INDEX", "LISTING_MARK", "ROW_FLOOR", "CARRIED_OUT_CALL", "CUBBYHOLE", "LEASE"],
   CustomIds: ["CUSTOM_ID"],
   AccessorShard: ["ACCESSOR_SHARD", "FREE_TREES"],
   LeaseWalk: ["LEASE_WALK"],

@@ -7,6 +7,7 @@ import { RESPONSE_WRAPPING_POLICY } from "../../../policy/policy-names.ts";
 import type { Installation } from "../../../system/installation.ts";
 import type { StoredTarget } from "../../../token/actions.ts";
 import { readAccessor, type TokenAddress } from "../../../token/ids.ts";
+import { actInTree } from "../../../token/tree-calls.ts";
 import { treeAt } from "../../../token/tree-stub.ts";
 import type { Found } from "./found-text.ts";
 import { fromNetworks } from "./networks-text.ts";
@@ -66,7 +67,7 @@ async function boundNetworks(
   const read = await readAccessor(installation.keys, accessor);
   if (!read) return [];
   const target = { by: "accessor", row, tail: read.tail } as const;
-  const found = await treeAt(env, treeId).act({ kind: "lookup", target });
+  const found = await actInTree(env, treeId, { kind: "lookup", target });
   return found.ok && found.value.kind === "token" ? found.value.token.boundCidrs : [];
 }
 
