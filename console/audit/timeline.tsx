@@ -1,6 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { RevocationJobs } from "../../client/answers.d.ts";
+import { count } from "../format.ts";
 import type { TokenEnd } from "../tokens/end.ts";
 import { AskedBy, ParentLink } from "../tokens/links.tsx";
 import { Card, Empty, MoreButton, ProblemNotice, Segments } from "../ui/index.ts";
@@ -9,7 +10,8 @@ import type { AuditEvent } from "./event.ts";
 import { countText, placeOfEnd } from "./event-kind.ts";
 import { EventKindTag, EventText } from "./event-text.tsx";
 import type { AuditQuestion } from "./read-events.ts";
-import { type EventPages, useEvents } from "./use-events.ts";
+import { type EventPages, type ShownEvents, useEvents } from "./use-events.ts";
+import { MOST_TOKENS, useEventsBelow } from "./use-events-below.ts";
 import { useJobs } from "./use-jobs.ts";
 
 type Kinds = "" | "change,login" | "refusal,fault";
@@ -59,10 +61,24 @@ interface TokenEventsProps {
   readonly end: TokenEnd | null;
 }
 
-/** The events of a token, the newest first, with its end. */
+type Scope = "token" | "below";
+
+const SCOPES: readonly (readonly [Scope, string])[] = [
+  ["token", "This token"],
+  ["below", "With everything below"],
+];
+
+/** The events of a token, the newest first, with its end; or also those of all that it made. */
 export function TokenEvents({ accessor, pages, end }: TokenEventsProps) {
   const [kinds, setKinds] = useState<Kinds>("");
-  const choice = <KindChoice kinds={kinds} onKinds={setKinds} />;
+  const [scope, setScope] = useState<Scope>("token");
+  const choice = (
+    <>
+      <Segments legend="Whose events" options={SCOPES} value={scope} onChange={setScope} />
+      <KindChoice kinds={kinds} onKinds={setKinds} />
+    </>
+  );
+  if (scope === "below") return <EventsBelow key={kinds} accessor={accessor} kinds={kinds} beside={choice} />;
   if (kinds !== "")
     return <EventsOfKind key={kinds} question={{ accessor, kind: kinds }} of={accessor} beside={choice} />;
   return (
@@ -77,6 +93,26 @@ export function TokenEvents({ accessor, pages, end }: TokenEventsProps) {
   );
 }
 
+interface EventsBelowProps extends Pick<EventsCardProps, "beside"> {
+  readonly accessor: string;
+  readonly kinds: Kinds;
+}
+
+function EventsBelow({ accessor, kinds, beside }: EventsBelowProps) {
+  const pages = useEventsBelow(accessor, kinds);
+  const empty = kinds === "" ? "Nothing is recorded of them" : NONE_OF_KIND;
+  return (
+    <EventsCard title="Timeline" pages={pages} empty={empty} beside={beside} of={accessor}>
+      {pages.isPart && (
+        <p class="body muted">
+          Of {count(MOST_TOKENS)} tokens below it; there are more. <code>grove audit {accessor} --below --limit 0</code>{" "}
+          shows all.
+        </p>
+      )}
+    </EventsCard>
+  );
+}
+
 interface EventsOfKindProps extends Pick<EventsCardProps, "beside"> {
   readonly question: AuditQuestion;
   readonly of: string;
@@ -88,16 +124,18 @@ function EventsOfKind({ question, ...card }: EventsOfKindProps) {
 
 interface EventsCardProps {
   readonly title: string;
-  readonly pages: EventPages;
+  readonly pages: ShownEvents;
   readonly empty: string;
   readonly beside?: ComponentChildren;
   /** The token of the timeline, with its end. */
   readonly of?: string;
   readonly end?: TokenEnd | null;
+  /** Content above the events. */
+  readonly children?: ComponentChildren;
 }
 
 /** Loaded events, with a button that loads earlier ones. */
-export function EventsCard({ title, pages, empty, beside, of = "", end = null }: EventsCardProps) {
+export function EventsCard({ title, pages, empty, beside, of = "", end = null, children }: EventsCardProps) {
   const { first, events, hasMore, problem, more } = pages;
   const jobs = useJobs(events);
   const itemOf = (event: AuditEvent) => <EventItem key={keyOf(event)} event={event} of={of} jobs={jobs} />;
@@ -118,6 +156,7 @@ export function EventsCard({ title, pages, empty, beside, of = "", end = null }:
         </div>
       }
     >
+      {children}
       {first.value && isEmpty && (
         <Empty title={empty}>
           <p>Events are kept for as many days as the server says (AUDIT_DAYS).</p>

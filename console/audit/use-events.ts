@@ -8,14 +8,19 @@ import { type AuditEvent, distinctEvents } from "./event.ts";
 import { type AuditQuestion, readEvents } from "./read-events.ts";
 
 /** Events that were read so far. */
-export interface EventPages {
-  /** The first page. */
-  readonly first: Loaded<AuditEvents>;
+export interface ShownEvents {
+  /** The first read. */
+  readonly first: Loaded<unknown>;
   readonly events: readonly AuditEvent[];
   readonly hasMore: boolean;
   readonly problem: Problem | null;
   /** Reads the next page. */
   more(): Promise<void>;
+}
+
+export interface EventPages extends ShownEvents {
+  /** The first page. */
+  readonly first: Loaded<AuditEvents>;
 }
 
 /** The pages after the first one. */
@@ -29,7 +34,7 @@ interface Later {
 const MOST_EMPTY = 10;
 
 /** Reads the next page that has events: a page can be empty although there are more. */
-async function readSome(
+export async function readSome(
   api: Api,
   question: AuditQuestion,
   after: string,

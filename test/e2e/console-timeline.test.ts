@@ -68,6 +68,7 @@ describe.skipIf(executable === undefined)("timelines in the console", () => {
     for (let read = 0; read < 3; read++) await api("GET", "auth/token/lookup-self", undefined, text);
     child = (await api("POST", "auth/token/create", { display_name: "child", ttl: "30m" }, text)).auth;
     await api("POST", "auth/token/renew-self", {}, text);
+    await api("POST", "auth/token/renew-self", {}, child.client_token);
     refused = await refusedId("sys/policies/acl/more", text);
     const onCall = (await api("POST", "auth/token/create", { display_name: "on-call" })).auth;
     await api("POST", "auth/token/revoke-accessor", { accessor: leaked.accessor }, onCall.client_token);
@@ -105,6 +106,14 @@ describe.skipIf(executable === undefined)("timelines in the console", () => {
     const [whole = 0, shown = 0] = await widths;
     expect(whole).toBeLessThanOrEqual(shown);
     await page.setViewportSize({ width: 1280, height: 800 });
+    // The child's own requests are no events of the token.
+    const ofChild = entry(/^renewed.*token-child/);
+    expect(await ofChild.count()).toBe(0);
+    await card("Timeline").getByText("With everything below", { exact: true }).click();
+    await ofChild.waitFor();
+    await entry(/^ended.*Revoked by token-on-call/).waitFor();
+    await expectAccessible(page);
+    await card("Timeline").getByText("This token", { exact: true }).click();
     await card("All that it made").getByRole("button", { name: "Show what hangs below it" }).click();
     await card("All that it made").getByRole("link", { name: "token-child" }).click();
     await page.waitForURL(new RegExp(child.accessor));

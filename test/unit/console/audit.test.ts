@@ -13,6 +13,7 @@ import {
   tokenOfHash,
 } from "../../../console/audit/event-kind.ts";
 import { isLogin, whyOf } from "../../../console/audit/explain-request.ts";
+import { mergedEvents } from "../../../console/audit/merged-events.ts";
 import {
   beginningText,
   idIn,
@@ -38,6 +39,31 @@ const made = (accessor: string) => ({ response: { auth: tokenOf(accessor) } });
 it("an event that two pages have is shown once, at its first place", () => {
   const [one, two] = [event(), event({ request_id: "r2" })];
   expect(distinctEvents([one, two, { ...one }])).toEqual([one, two]);
+});
+
+describe("the events of several tokens", () => {
+  const at = (minute: number, request: string) =>
+    event({ time: `2026-11-22T10:${String(minute).padStart(2, "0")}:00Z`, request_id: request });
+  const ids = (read: Parameters<typeof mergedEvents>[0]) => {
+    const { events, unread } = mergedEvents(read);
+    return [events.map(({ request_id: id }) => id), unread.map(({ accessor }) => accessor)];
+  };
+
+  it("are shown the newest first, and one of two tokens once", () => {
+    const a = { accessor: "a", events: [at(9, "made b"), at(1, "made a")], next: "" };
+    const b = { accessor: "b", events: [at(12, "ended b"), at(9, "made b")], next: "" };
+    expect(ids([a, b])).toEqual([["ended b", "made b", "made a"], []]);
+  });
+
+  it("are shown only as far back as all are known, and the one known least is read next", () => {
+    const a = { accessor: "a", events: [at(30, "a30"), at(5, "a5")], next: "more of a" };
+    const b = { accessor: "b", events: [at(40, "b40"), at(20, "b20")], next: "more of b" };
+    const c = { accessor: "c", events: [at(10, "c10")], next: "" };
+    expect(ids([a, b, c])).toEqual([["b40", "a30", "b20"], ["b"]]);
+    const further = { ...b, events: [...b.events, at(15, "b15"), at(1, "b1")], next: "" };
+    expect(ids([a, further, c])).toEqual([["b40", "a30", "b20", "b15", "c10", "a5"], ["a"]]);
+    expect(ids([a, { ...b, events: [] }])).toEqual([[], ["b"]]);
+  });
 });
 
 describe("what an event was", () => {
