@@ -359,6 +359,21 @@ export interface components {
             readonly parameter: string | null;
             readonly hcl: string | null;
         };
+        readonly RulesOfToken: {
+            readonly root: boolean;
+            readonly policies: readonly string[];
+            readonly missing_policies: readonly string[];
+            readonly rules: readonly {
+                readonly path: string;
+                readonly capabilities: readonly string[];
+                readonly limited: boolean;
+                readonly policies: readonly {
+                    readonly name: string;
+                    readonly path: string;
+                }[];
+            }[];
+            readonly more: boolean;
+        };
         readonly LoginExplanation: {
             readonly auth_type: string;
             readonly allowed: boolean;
@@ -1154,6 +1169,7 @@ export type PolicyUsage = components['schemas']['PolicyUsage'];
 export type PolicyVersions = components['schemas']['PolicyVersions'];
 export type PolicyVersion = components['schemas']['PolicyVersion'];
 export type Explanation = components['schemas']['Explanation'];
+export type RulesOfToken = components['schemas']['RulesOfToken'];
 export type LoginExplanation = components['schemas']['LoginExplanation'];
 export type RefusedLogins = components['schemas']['RefusedLogins'];
 export type RoleTag = components['schemas']['RoleTag'];

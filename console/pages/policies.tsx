@@ -4,12 +4,32 @@ import { count, counted } from "../format.ts";
 import { href } from "../href.ts";
 import { needsOf } from "../needed-capabilities.ts";
 import { CapabilityCheck } from "../policies/capability-check.tsx";
+import { TokenRules } from "../policies/token-rules.tsx";
 import { useSession } from "../session.ts";
-import { AllowedLink, DataTable, Empty, Icon, Loading, PageHead, useLoad } from "../ui/index.ts";
+import { AllowedLink, DataTable, Empty, Icon, IfAllowed, Loading, PageHead, useLoad } from "../ui/index.ts";
 
-/** All policies, with their numbers of tokens. */
 export function PoliciesPage({ query }: { readonly query: URLSearchParams }) {
   const accessor = query.get("accessor") ?? "";
+  return accessor === "" ? <AllPolicies /> : <TokenRights key={accessor} accessor={accessor} />;
+}
+
+/** What a token may do: its rules, and beside them a check of one request. */
+function TokenRights({ accessor }: { readonly accessor: string }) {
+  return (
+    <>
+      <PageHead title="What may it do?" text={<a href={href(["tokens", accessor])}>The token</a>} />
+      <div class="columns">
+        <IfAllowed title="Its rules" needs={[["sys/explain/access", "create or update", "sudo"]]}>
+          <TokenRules accessor={accessor} />
+        </IfAllowed>
+        <CapabilityCheck accessor={accessor} />
+      </div>
+    </>
+  );
+}
+
+/** All policies, with their numbers of tokens. */
+function AllPolicies() {
   const { api } = useSession();
   const names = useLoad("policies", () => api.list("sys/policies/acl"));
   const holders = useLoad("holders", () => api.read<TokenSummary>("sys/tokens/summary", { group_by: "policy" }));
@@ -70,7 +90,7 @@ export function PoliciesPage({ query }: { readonly query: URLSearchParams }) {
             />
           </section>
         )}
-        <CapabilityCheck key={accessor} accessor={accessor} />
+        <CapabilityCheck />
       </div>
     </>
   );

@@ -7,6 +7,7 @@ import { AUDIT_ARCHIVE_ROUTES } from "../api/sys/audit-archive.ts";
 import { BACKUP_ROUTES } from "../api/sys/backups.ts";
 import { CAPABILITY_ROUTES } from "../api/sys/capabilities.ts";
 import { EVENT_ROUTES } from "../api/sys/events/events.ts";
+import { EXPLAIN_RULES_ROUTE } from "../api/sys/explain-rules.ts";
 import { GENERATE_ROOT_ROUTES } from "../api/sys/generate-root.ts";
 import { DOCTOR_ROUTE } from "../api/sys/health/doctor.ts";
 import { HISTORY_ROUTE } from "../api/sys/health/metrics-history.ts";
@@ -75,6 +76,7 @@ const FIXED = new RouteTable([
   ...CUBBYHOLE_ROUTES,
   openApiRoute(() => TABLES),
   ...explainRoutes(() => TABLES),
+  EXPLAIN_RULES_ROUTE,
 ]);
 const APIS = KINDS.credentials.flatMap(({ apis }) =>
   apis.map(({ dialect, routes, alternatePath }) => {

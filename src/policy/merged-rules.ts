@@ -65,6 +65,18 @@ export function listCapabilities(grant: Grant | null): Capability[] {
   return CAPABILITIES.filter((capability) => grant.capabilities.has(capability));
 }
 
+/** True when a request that has the capability can be refused, by its parameters, its wrapping or its page. */
+export function hasLimits({
+  minWrappingTtlSeconds,
+  maxWrappingTtlSeconds,
+  parameters,
+  paginationLimit,
+}: Grant): boolean {
+  const { allowed, denied, required } = parameters;
+  const limits = [minWrappingTtlSeconds, maxWrappingTtlSeconds, paginationLimit, allowed, denied];
+  return required.length > 0 || limits.some((limit) => limit !== null);
+}
+
 export function grantsAnything(grant: Grant): boolean {
   return grant.capabilities.size > 0 && !grant.capabilities.has("deny");
 }

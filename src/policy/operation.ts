@@ -44,6 +44,7 @@ const PROTECTED_PATHS = [
   "sys/backup/*",
   "sys/doctor",
   "sys/explain/access",
+  "sys/explain/rules",
   "sys/remount",
   "sys/policies/usage/*",
   "sys/policies/versions/*",

@@ -147,7 +147,7 @@ export const PATH_WORDS: ReadonlySet<string> = new Set(
   part period ping plugins policies policy poll quotas rate-limit ready receipt refused register remount renew
   renew-accessor renew-self restore resultant-acl revocations revoke revoke-accessor revoke-force revoke-orphan
   revoke-prefix revoke-self revoke-tokens rewrap role role-id roles roletag-blacklist roletag-denylist rotate
-  rotate-root runs seal seal-status secret-id secret-id-accessor secret-id-bound-cidrs secret-id-num-uses
+  rotate-root rules runs seal seal-status secret-id secret-id-accessor secret-id-bound-cidrs secret-id-num-uses
   secret-id-ttl signing-key specs status stop stored sts summary sys tag team-tokens teams terraform.json tidy
   tidy-status token token-bound-cidrs token-max-ttl token-num-uses token-ttl token-ttl-policies tokens tree tune
   ui unseal unwrap update usage verify verify-ended versions wrap wrapping`.split(/\s+/),

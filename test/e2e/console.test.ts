@@ -402,6 +402,12 @@ describe.skipIf(executable === undefined)("the console", () => {
     const { client_token: token, accessor } = made as { client_token: string; accessor: string };
     await openPlace(page, `tokens/${accessor}`);
     await page.getByRole("link", { name: "What may it do?" }).click();
+    // Its rules come first, with the policy that each is from.
+    await page.getByRole("heading", { level: 1, name: "What may it do?" }).waitFor();
+    const rule = page.getByRole("row").filter({ hasText: "auth/token/lookup-self" });
+    await rule.getByText("read", { exact: true }).waitFor();
+    await rule.getByRole("link", { name: "default" }).waitFor();
+    await expectAccessible(page);
     const named = page.getByLabel("Accessor or token");
     expect(await named.inputValue()).toBe(accessor);
     await send("auth/token/revoke-accessor", { accessor });

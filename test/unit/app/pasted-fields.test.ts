@@ -12,9 +12,16 @@ const OTHERWISE: Readonly<Record<string, string>> = {
   "explain/login identity": "is base64, or JSON",
   "sys/tokens/find token": "is read both ways: a secret-id that was chosen may have white space in it",
   ...Object.fromEntries(
-    ["lookup", "renew", "revoke", "revoke-orphan", "sys/capabilities", "sys/explain/access", "sys/wrapping/unwrap"].map(
-      (path) => [`${path} token`, "is read by readToken"],
-    ),
+    [
+      "lookup",
+      "renew",
+      "revoke",
+      "revoke-orphan",
+      "sys/capabilities",
+      "sys/explain/access",
+      "sys/explain/rules",
+      "sys/wrapping/unwrap",
+    ].map((path) => [`${path} token`, "is read by readToken"]),
   ),
   "sys/wrapping/rewrap token": "is read by readToken",
   ...Object.fromEntries(

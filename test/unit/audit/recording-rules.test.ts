@@ -109,6 +109,7 @@ describe("an answered request", () => {
         "sys/capabilities-self",
         "sys/explain/access",
         "sys/explain/access-self",
+        "sys/explain/rules",
         "sys/leases/lookup",
         "sys/tokens/find",
         "sys/tokens/verify-ended",
