@@ -42,7 +42,7 @@ async function readHead(reader: ByteReader, firstLine: RegExp): Promise<Result<H
   let first: RegExpExecArray | null = null;
   const headers: Header[] = [];
   for (let bytesLeft = MAX_HEAD_BYTES - CRLF_BYTES; ; ) {
-    const line = await reader.nextLine(bytesLeft);
+    const line = reader.line(bytesLeft) ?? (await reader.nextLine(bytesLeft));
     if (!line.ok) return err(UNREADABLE[line.error]);
     bytesLeft -= line.value.length + CRLF_BYTES;
     if (first === null) {
