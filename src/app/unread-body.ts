@@ -12,8 +12,9 @@ const MAX_WAIT_MS: Ms = 2_000;
  */
 export const unreadBody: Middleware = async (c, next) => {
   await next();
-  const { body, bodyUsed } = c.req.raw;
-  if (body !== null && !bodyUsed) await orLate(drop(body.getReader()), MAX_WAIT_MS);
+  const { raw } = c.req;
+  // In this order: the first access to a body makes an object of the runtime.
+  if (!raw.bodyUsed && raw.body !== null) await orLate(drop(raw.body.getReader()), MAX_WAIT_MS);
 };
 
 /** Reads no more than the largest body that the gateway sends. */

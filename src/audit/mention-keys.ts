@@ -3,8 +3,8 @@ import { GenerationalCache } from "../base/generational-cache.ts";
 import { type Keys, keyedHash } from "../crypto/key-ring.ts";
 
 const LABEL = new TextEncoder().encode("grove audit mentions");
-/** A JavaScript number holds a key of this length exactly. */
-const KEY_BITS = 52n;
+/** A JavaScript number holds a key of 52 bits exactly. */
+const KEY_HEX_DIGITS = 13;
 
 /** Number of keys in one generation of the cache: of callers, addresses, entities and roles, which recur. */
 const MAX_KEPT_KEYS = 512;
@@ -33,8 +33,8 @@ export async function mentionKeys(keys: Keys): Promise<(mention: string) => numb
   return (mention) => {
     const before = keptOf === secret ? kept.get(mention) : undefined;
     if (before !== undefined) return before;
-    const hash = createHmac("sha256", secret).update(mention).digest();
-    const key = Number(hash.readBigUInt64BE() >> (64n - KEY_BITS));
+    const hash = createHmac("sha256", secret).update(mention).digest("hex");
+    const key = Number.parseInt(hash.slice(0, KEY_HEX_DIGITS), 16);
     const recurs = mention.length <= MAX_KEPT_LENGTH && !mention.startsWith(NEVER_KEPT);
     if (recurs && keptOf === secret) kept.set(mention, key, 1);
     return key;

@@ -45,7 +45,13 @@ export function fromUtf8(bytes: Uint8Array): string | null {
 }
 
 export function concat(...parts: Uint8Array[]): Uint8Array<ArrayBuffer> {
-  return new Uint8Array(Buffer.concat(parts));
+  const whole = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let end = 0;
+  for (const part of parts) {
+    whole.set(part, end);
+    end += part.length;
+  }
+  return whole;
 }
 
 /** `count` random bytes from a cryptographic generator. */
