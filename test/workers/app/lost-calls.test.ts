@@ -131,17 +131,21 @@ describe("a call that a cluster loses", () => {
     expect((await lookUp(token)).status).toBe(403);
   });
 
-  it("is refused when the token is revoked before the repetition, with the last use counted or others left", async () => {
-    for (const uses of [1, 2]) {
-      const parent = await newToken({ policies: ["root"] });
-      const made = await asHolder(parent, "POST", "auth/token/create", { ttl: "1h", num_uses: uses });
-      const revoke = async () => {
-        ended.end();
-        await asHolder(parent, "POST", "auth/token/revoke-self");
-      };
-      const ended = lose("after", 1, "run", revoke);
-      expect((await lookUp(made.body.auth.client_token)).status).toBe(403);
-    }
+  it.each([
+    [1, "its parent"],
+    [2, "its parent"],
+    [2, "the token"],
+  ] as const)("is refused when, of %i uses, one is counted and then %s is revoked", async (uses, whose) => {
+    const parent = await newToken({ policies: ["root"] });
+    const made = await asHolder(parent, "POST", "auth/token/create", { ttl: "1h", num_uses: uses });
+    const { client_token: token, accessor } = made.body.auth;
+    const revoke = async () => {
+      lost.end();
+      if (whose === "the token") await asHolder(root, "POST", "auth/token/revoke-accessor", { accessor });
+      else await asHolder(parent, "POST", "auth/token/revoke-self");
+    };
+    const lost = lose("after", 1, "run", revoke);
+    expect((await lookUp(token)).status).toBe(403);
   });
 
   it("is a 503 for a use that a Worker of 1.0.0-rc.1 repeats, which sends no id of the call", async () => {
