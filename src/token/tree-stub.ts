@@ -6,6 +6,7 @@ import { treeBeginning } from "./ids.ts";
 /** How a tree is called in a cluster. */
 const RULES = {
   repeated: [
+    "create",
     "endOf",
     "isAlive",
     "rowStatus",

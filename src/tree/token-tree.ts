@@ -49,7 +49,7 @@ import {
 } from "./lineage.ts";
 import { countSelected, revokeFiltered } from "./revoke-selected.ts";
 import type { TidyStep, TidyStepResult } from "./tidy/tidy-step.ts";
-import { act, answerCall, findCaller, findLive, walkLeases, writeChild } from "./tree-actions.ts";
+import { act, answerCall, findCaller, findLive, madeBefore, walkLeases, writeChild } from "./tree-actions.ts";
 import { TreeMaintenance } from "./tree-maintenance.ts";
 import { treeParts } from "./tree-parts.ts";
 
@@ -77,7 +77,7 @@ export class TokenTree extends StoredObject<TreeEnv> {
 
   /**
    * Starts the tree with its first token and the first values in its cubbyhole. The list of accessors is updated later,
-   * and no crash loses that update. An empty tree can be started again: nothing that was issued before is valid then.
+   * and no crash loses that update. Safe to repeat. An empty tree can be started again: nothing that was issued before is valid then.
    *
    * @param ledger the shard that has recorded the id of the tree; null: none has. See `AllocatedTree`.
    * @returns "taken", with nothing done, when the tree is not empty, or a deleted token may have had the row number:
@@ -91,6 +91,8 @@ export class TokenTree extends StoredObject<TreeEnv> {
   ): Promise<Result<TokenView | "taken">> {
     if (!ids.seal) await this.#tree.keys.open(spec.record.watermark);
     const { keys, tokens, cubbyhole, inventory, life, maintenance } = this.#tree;
+    const made = ids.seal ? null : madeBefore(tokens, ids, currentTime());
+    if (made) return ok(made);
     if (!maintenance.release.isEmpty || ids.row <= tokens.floor) return ok("taken");
     if (isEnded(keys.watermarks(), "all", spec.record)) return err(REVOKED_MEANWHILE);
     tokens.begin();

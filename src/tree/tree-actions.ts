@@ -82,16 +82,16 @@ export function answerCall(
   else if (counts) tree.inventory.changed(row.row);
   const used = { ...caller, usesLeft };
   if (!verdict) return { caller: used, verdict: null, outcome: null };
-  const made = again && action?.kind === "create" && action.ids ? madeBefore(tree, action.ids, now) : null;
-  const outcome = made ?? (action && perform(tree, action, call, caller, row, verdict, watermark, now));
+  const made = again && action?.kind === "create" && action.ids ? madeBefore(tree.tokens, action.ids, now) : null;
+  const repeated = made && ok<Outcome>({ kind: "created", token: made, warnings: [] });
+  const outcome = repeated ?? (action && perform(tree, action, call, caller, row, verdict, watermark, now));
   return { caller: used, verdict, outcome };
 }
 
-/** The creation of a child with these ids, if the first attempt of a repeated call has carried it out. */
-function madeBefore({ tokens }: TreeParts, { row, verifier }: NewTokenIds, now: Ms): Result<Outcome> | null {
+/** The token with these ids, which an earlier attempt of a repeated call has made; null when none has. */
+export function madeBefore(tokens: TreeParts["tokens"], { row, verifier }: NewTokenIds, now: Ms): TokenView | null {
   const found = tokens.live(row, now);
-  if (!found || !equalBytes(found.fixed.verifier, verifier)) return null;
-  return ok({ kind: "created", token: tokens.view(found, now), warnings: [] });
+  return found && equalBytes(found.fixed.verifier, verifier) ? tokens.view(found, now) : null;
 }
 
 /** Writes a child of `parent` and queues the update of the lists. "row_taken" when its row number is taken. */

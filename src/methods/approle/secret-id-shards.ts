@@ -59,7 +59,7 @@ export function secretIdShardNames(uuid: string): string[] {
 
 /** How a shard is called in a cluster. */
 const RULES = {
-  repeated: ["parentOf", "find", "findOfRoles", "findByAccessor", "list", "search"],
+  repeated: ["register", "parentOf", "find", "findOfRoles", "findByAccessor", "list", "search"],
 } as const;
 
 /** Returns the shard of a mount with this number. */

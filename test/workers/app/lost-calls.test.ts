@@ -1,7 +1,9 @@
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { CLUSTER, NETWORK } from "../../../src/app/deployments.ts";
+import { AppRoleSecretIds } from "../../../src/methods/approle/app-role-secret-ids.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
+import { mountAppRole } from "../../support/app-role.ts";
 import { atCalls, atNth, holdAlarms } from "../../support/calls.ts";
 import { runAs } from "../../support/deployments.ts";
 import { advance } from "../../support/leases.ts";
@@ -56,6 +58,14 @@ function lose(
       return calls.length;
     },
     end,
+  };
+}
+
+/** Stands in for a method whose next call is lost, after it was carried out or before. */
+function losing(when: "before" | "after") {
+  return async <T>(proceed: () => Promise<T>): Promise<T> => {
+    if (when === "after") await proceed();
+    throw new Error(LOST);
   };
 }
 
@@ -232,6 +242,27 @@ describe("a call that a cluster loses", () => {
     const calls = lose("after", 1, "act");
     expect((await asHolder(root, "POST", "sys/wrapping/lookup", { token })).status).toBe(200);
     expect(calls.count).toBe(2);
+  });
+
+  it.each(["before", "after"] as const)("makes one orphan: lost %s it was made", async (when) => {
+    const created = atNth(TokenTree, "create", 1, losing(when));
+    const token = await newToken();
+    expect((await lookUp(token)).status).toBe(200);
+    // The id of the tree, and all else, is that of the first attempt.
+    expect(created.calls.map(({ args: [, { accessor }] }) => accessor)).toEqual(
+      Array(2).fill((await lookUp(token)).body.data.accessor),
+    );
+  });
+
+  it.each(["before", "after"] as const)("makes one secret-id: lost %s it was made", async (when) => {
+    runAs(NETWORK);
+    const roles = await mountAppRole(root, `approle-${when}`);
+    await roles.role("web");
+    runAs(CLUSTER);
+    atNth(AppRoleSecretIds, "register", 1, losing(when));
+    const { secret_id_accessor: accessor } = await roles.secretId("web");
+    const list = await asHolder(root, "GET", `auth/approle-${when}/role/web/secret-id?list=true`);
+    expect(list.body.data.keys).toEqual([accessor]);
   });
 
   it("is not repeated on Cloudflare's network, which has repeated it already", async () => {

@@ -61,8 +61,6 @@ describe("while an object moves to another node", () => {
   it.each([
     ["a policy", System, "writePolicy", 204, () => post("sys/policies/acl/p", { policy: POLICY })],
     ["a token role", TokenRoles, "write", 204, () => post("auth/token/roles/service", { orphan: true })],
-    ["a secret-id", AppRoleSecretIds, "register", 200, () => post("auth/approle/role/web/secret-id")],
-    ["an orphan", TokenTree, "create", 200, () => post("auth/token/create-orphan", { ttl: "1h" })],
     ["a login", AppRoleSecretIds, "use", 200, () => roles.login(roleId, secretId)],
   ] as const)("a change is made once, when the object has arrived: %s", async (_, type, method, status, send) => {
     const pings = failing(type, "ping", LOST, TIMES);
