@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import type { RecordValue } from "../records/field.ts";
 import { useSession } from "../session.ts";
 import { Card, Copy, Segments, useLoad } from "../ui/index.ts";
-import { agentConfig, loginCommands } from "./approle-commands.ts";
+import { agentCommands, loginCommands } from "./approle-commands.ts";
 import { belowMount } from "./mount-paths.ts";
 
 type Client = "command" | "agent";
@@ -30,7 +30,8 @@ export function AppRoleAccess({ mount, name, role, address }: AppRoleAccessProps
   const roleId = loaded.value?.role_id ?? "";
   const place = { address, mount, role: name };
   const needsSecretId = role.bind_secret_id !== false;
-  const text = client === "command" ? loginCommands(place, roleId, needsSecretId) : agentConfig(place, needsSecretId);
+  const text =
+    client === "command" ? loginCommands(place, roleId, needsSecretId) : agentCommands(place, roleId, needsSecretId);
   return (
     <Card title="How a client logs in" of={loaded} body>
       {roleId !== "" && (

@@ -27,8 +27,29 @@ export function loginCommands({ address, mount }: AppRolePlace, roleId: string, 
   return `export VAULT_ADDR=${shellWord(address)}\n${lines.join("\n")}\nexport VAULT_TOKEN\n`;
 }
 
+/**
+ * The commands that start an agent: they write its configuration and the files that it names, each of which it needs.
+ *
+ * @param needsSecretId false when the role-id is enough
+ */
+export function agentCommands(place: AppRolePlace, roleId: string, needsSecretId: boolean): string {
+  const [etc, run] = [`/etc/${place.role}`, `/run/${place.role}`].map(shellWord);
+  const secretId = [
+    "# Paste the wrapping token of a secret-id, which is not shown. Before each further start: another one.",
+    "read -rs WRAPPED",
+    `(umask 077; printf %s "\${WRAPPED:?nothing was pasted}" > ${etc}/secret-id)`,
+  ];
+  return `# As root.
+mkdir -p ${etc} ${run}
+cat > ${etc}/agent.hcl <<'HCL'
+${agentConfig(place, needsSecretId)}HCL
+printf %s ${shellWord(roleId)} > ${etc}/role-id
+${needsSecretId ? `${secretId.join("\n")}\n` : ""}bao agent -config=${etc}/agent.hcl
+`;
+}
+
 /** The configuration of an agent that logs in, and keeps a token in a file. */
-export function agentConfig({ address, mount, role }: AppRolePlace, needsSecretId: boolean): string {
+function agentConfig({ address, mount, role }: AppRolePlace, needsSecretId: boolean): string {
   const secretId = needsSecretId
     ? `
       # The agent reads this file once and deletes it: after a restart it needs a new secret-id.

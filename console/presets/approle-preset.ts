@@ -35,9 +35,24 @@ export const SCRIPT: Preset = {
   }),
   snippets: (_, place) => [
     {
-      title: "On the machine",
-      text: `# Only the user that runs the script can read these two files.
+      title: "On the machine, once",
+      text: `# As root. SCRIPT_USER is the user that runs the script: nobody else can read the files.
 export VAULT_ADDR=${place.address}
+read -r ROLE_ID     # paste the role-id
+read -rs WRAPPED    # paste the wrapping token of the secret-id, which is not shown
+SECRET_ID=$(curl -sSf -X POST -H @<(printf 'X-Vault-Token: %s' "$WRAPPED") "$VAULT_ADDR/v1/sys/wrapping/unwrap" |
+  jq -er .data.secret_id)
+# Of a secret-id that was not wrapped, in the place of the last three lines: read -rs SECRET_ID
+(umask 077
+  mkdir -p /etc/${place.role}
+  printf %s "\${ROLE_ID:?nothing was pasted}" > /etc/${place.role}/role-id
+  printf %s "\${SECRET_ID:?it is not unwrapped}" > /etc/${place.role}/secret-id
+  chown -R "$SCRIPT_USER" /etc/${place.role})
+`,
+    },
+    {
+      title: "On the machine",
+      text: `export VAULT_ADDR=${place.address}
 ROLE_ID=$(cat /etc/${place.role}/role-id)
 SECRET_ID=$(cat /etc/${place.role}/secret-id)
 VAULT_TOKEN=$(${shellLogin(place, `printf '{"role_id": "%s", "secret_id": "%s"}' "$ROLE_ID" "$SECRET_ID"`, "")})

@@ -1,4 +1,7 @@
 import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { Page, Response } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { browserPath, expectAccessible, expectFitsWidths } from "./support/browser.ts";
@@ -239,18 +242,24 @@ describe.skipIf(executable === undefined)("a login that is set up in the console
     await button("Make a secret-id…").click();
     const dialog = page.getByRole("dialog");
     await dialog.getByText("At most 30d, which is also the default.").waitFor();
-    await dialog.getByLabel("Hand over").selectOption("");
     await dialog.getByRole("button", { name: "Make the secret-id" }).click();
-    const secretId = (await dialog.getByRole("status", { name: "Secret-id" }).textContent()) ?? "";
+    const wrapped = (await dialog.getByRole("status", { name: "Wrapping token" }).textContent()) ?? "";
     await dialog.getByRole("button", { name: "Done" }).click();
     // The check is about the secret-id that was made.
     await button("Check the login").click();
     await page.getByText("This login gets a token").waitFor();
     // What the page says that the machine runs.
-    const script = (await page.getByRole("status", { name: "On the machine" }).textContent()) ?? "";
-    const files = `cat() { case "$1" in */role-id) printf %s '${roleId}';; *) printf %s '${secretId}';; esac; }`;
-    const run = spawnSync("bash", ["-eu"], { input: `${files}\n${script}\necho "$VAULT_TOKEN"`, encoding: "utf8" });
+    const directory = mkdtempSync(join(tmpdir(), "machine-"));
+    const runShown = async (title: string, after: string, input: string) => {
+      const shown = (await page.getByRole("status", { name: title, exact: true }).textContent()) ?? "";
+      const script = `SCRIPT_USER=$(id -un)\n${shown.replaceAll("/etc/", `${directory}/`)}\n${after}`;
+      return spawnSync("bash", ["--norc", "-euc", script], { input, encoding: "utf8" });
+    };
+    const files = await runShown("On the machine, once", "", `${roleId}\n${wrapped}\n`);
+    expect(files.stderr).toBe("");
+    const run = await runShown("On the machine", 'echo "$VAULT_TOKEN"', "");
     expect(run.stderr).toBe("");
+    rmSync(directory, { recursive: true });
     const own = await send("GET", "auth/token/lookup-self", undefined, run.stdout.trim());
     expect(own.body.data).toMatchObject({ policies: ["default", "nightly"], meta: { role_name: "nightly" } });
     await expectReachable(page);

@@ -1,11 +1,14 @@
 import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Entity } from "../../../client/answers.d.ts";
 import { UNFINISHED, WHOLE_TIME } from "../../../console/format.ts";
 import { aliasNames } from "../../../console/identity/record-fields.ts";
 import { ISSUER_PARTS } from "../../../console/issuer/issuer-parts.ts";
-import { agentConfig, loginCommands } from "../../../console/methods/approle-commands.ts";
+import { agentCommands, loginCommands } from "../../../console/methods/approle-commands.ts";
 import { ROLE_TAG } from "../../../console/methods/cloud-parts.ts";
 import { KUBERNETES_PARTS } from "../../../console/methods/kubernetes-parts.ts";
 import { onlyRole, roleMistake } from "../../../console/methods/login-role.ts";
@@ -160,8 +163,21 @@ describe("the commands of a client of an AppRole", () => {
   it("have no secret-id where the role needs none", () => {
     const run = runWith(loginCommands(place, "open", false));
     expect([run.stdout, run.stderr]).toEqual(["token\n", "write -field=token auth/jobs/login role_id=open\n"]);
-    expect(agentConfig(place, false)).not.toContain("secret");
-    expect(agentConfig(place, true)).toContain('secret_id_response_wrapping_path = "auth/jobs/role/ci/secret-id"\n');
+    expect(agentCommands(place, "open", false)).not.toContain("secret");
+  });
+
+  it("start an agent with every file that its configuration names", () => {
+    const directory = mkdtempSync(join(tmpdir(), "agent-"));
+    const commands = agentCommands(place, "it's an id", true).replaceAll(/\/(?=(?:etc|run)\/)/g, `${directory}/`);
+    const stub = 'bao() { [ -d "$DIRECTORY/run/ci" ] && cat "${2#-config=}"; }';
+    const env = { ...process.env, DIRECTORY: directory };
+    const run = spawnSync("bash", ["--norc", "-euc", `${stub}\n${commands}`], { input: "w1\n", encoding: "utf8", env });
+    expect(run.stderr).toBe("");
+    const files = [...run.stdout.matchAll(/\w+_file_path = "(.*)"/g)].map(([, path = ""]) => path);
+    expect(files.map((path) => readFileSync(path, "utf8"))).toEqual(["it's an id", "w1"]);
+    expect(statSync(files[1] ?? "").mode & 0o077).toBe(0);
+    expect(run.stdout).toContain('secret_id_response_wrapping_path = "auth/jobs/role/ci/secret-id"\n');
+    rmSync(directory, { recursive: true });
   });
 });
 
