@@ -1,5 +1,7 @@
 import type { FoundText } from "../../client/answers.d.ts";
+import type { Api } from "../api.ts";
 import { ASKED_PATHS } from "../asked-paths.ts";
+import { KeptRead } from "../kept-reads.ts";
 import { needsOf, refusalOf } from "../needed-capabilities.ts";
 import { mayDo, type Session } from "../session.ts";
 import { MIN_SEARCH } from "../tokens/filter.ts";
@@ -39,10 +41,12 @@ export async function tokensByText({ api }: Session, text: string): Promise<Itse
 /** How many of the last ended tokens are searched by name. */
 const ENDED = 500;
 
+const lastEnded = new KeptRead((api: Api) => listEnded(api, { limit: ENDED }));
+
 /** The last ended tokens with the text in their name, role or metadata. The list is searched here: no URL has the text. */
 export async function endedByText(session: Session, text: string): Promise<readonly Found[]> {
   if (text.length < MIN_SEARCH || !mayDo(session, ASKED_PATHS.ended, "read", "sudo")) return [];
-  const answer = await listEnded(session.api, { limit: ENDED });
+  const answer = await lastEnded.read(session.api, Date.now());
   return answer.ok ? endedWith(answer.value.tokens, text) : [];
 }
 

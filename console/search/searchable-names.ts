@@ -3,9 +3,11 @@ import type { Api } from "../api.ts";
 import { ASKED_PATHS } from "../asked-paths.ts";
 import { listedName } from "../entity-names.ts";
 import { href } from "../href.ts";
+import { KeptRead } from "../kept-reads.ts";
 import { belowMount } from "../methods/mount-paths.ts";
 import { PARTS } from "../methods/parts-by-type.ts";
 import { listedEntities } from "../read-names.ts";
+import { done } from "../result.ts";
 import { mayDo, type Session } from "../session.ts";
 import { listResources } from "../teams/resource-api.ts";
 import { type Organization, type Team, teamsPath } from "../teams/resources.ts";
@@ -16,20 +18,17 @@ const MOST_NAMES = 2_000;
 /** Most mounts whose roles are read, and most organizations whose teams are read. */
 const MOST_MOUNTS = 30;
 const MOST_ORGANIZATIONS = 10;
-/** How long names are cached (ms), as the search is opened often. */
-const KEPT_MS = 10_000;
-
-const kept = new WeakMap<Api, { readonly at: number; readonly names: Promise<readonly Found[]> }>();
+const allNames = new KeptRead(async (api: Api) => {
+  const lists = [entities(api), policies(api), methodsAndRoles(api), teams(api)];
+  return done((await Promise.all(lists)).flat());
+});
+const groupNames = new KeptRead(async (api: Api) => done(await groups(api)));
 
 /** Everything that can be found by name. Lists that the token may not read are skipped. */
-export function namesOf(session: Session, now: number): Promise<readonly Found[]> {
-  const { api } = session;
-  const before = kept.get(api);
-  if (before && now - before.at < KEPT_MS) return before.names;
-  const lists = [entities(api), groups(session), policies(api), methodsAndRoles(api), teams(api)];
-  const names = Promise.all(lists).then((read) => read.flat());
-  kept.set(api, { at: now, names });
-  return names;
+export async function namesOf(session: Session, now: number): Promise<readonly Found[]> {
+  const mayList = mayDo(session, ASKED_PATHS.groups, "list");
+  const reads = [allNames, ...(mayList ? [groupNames] : [])].map((names) => names.read(session.api, now));
+  return (await Promise.all(reads)).flatMap((answer) => (answer.ok ? answer.value : []));
 }
 
 async function entities(api: Api): Promise<readonly Found[]> {
@@ -45,9 +44,8 @@ async function entities(api: Api): Promise<readonly Found[]> {
   }));
 }
 
-async function groups(session: Session): Promise<readonly Found[]> {
-  if (!mayDo(session, ASKED_PATHS.groups, "list")) return [];
-  return (await list(session.api, "identity/group/name")).map((name) => ({
+async function groups(api: Api): Promise<readonly Found[]> {
+  return (await list(api, "identity/group/name")).map((name) => ({
     kind: "Groups",
     name,
     detail: "",

@@ -1,11 +1,13 @@
 import { useEffect, useState } from "preact/hooks";
 import type { RevocationJobs } from "../../client/answers.d.ts";
+import type { Api } from "../api.ts";
 import { ASKED_PATHS } from "../asked-paths.ts";
 import { requestsBeginning } from "../audit/read-events.ts";
 import { beginningText, isPartOfId, isRequestId } from "../audit/request-id.ts";
 import { href } from "../href.ts";
+import { KeptRead } from "../kept-reads.ts";
 import { NAV } from "../nav.ts";
-import { refusalOf } from "../needed-capabilities.ts";
+import { needsOf, refusalOf } from "../needed-capabilities.ts";
 import { mayBeToken } from "../secret-detection.ts";
 import { mayDo, type Session, useSession } from "../session.ts";
 import { MIN_SEARCH } from "../tokens/filter.ts";
@@ -94,7 +96,8 @@ async function idsOf(
   if (isWhole && receipts.length > 0) return { ids: receipts, note: "" };
   const begun = mayDo(session, ASKED_PATHS.audit, "read", "sudo") ? await requestsBeginning(session, text) : null;
   const requests = begun?.ok ? begun.value : [];
-  const ids = [...receipts, ...requests.slice(0, SHOWN_OF_KIND).map(requestOf)];
+  const older = isWhole && requests.length === 0 ? await olderReceipt(session, text) : [];
+  const ids = [...receipts, ...older, ...requests.slice(0, SHOWN_OF_KIND).map(requestOf)];
   if (isWhole) return { ids, note: ids.length === 0 ? NO_REQUEST : "" };
   const isUnclear = begun?.ok === true && (ids.length === 0 || requests.length > SHOWN_OF_KIND);
   return { ids, note: isUnclear ? beginningText(requests.length) : "" };
@@ -104,12 +107,27 @@ async function idsOf(
 const NO_REQUEST =
   "No request is known by this id. It may be a secret-id, so no address gets it. The field of the audit log says where to find a request that is not stored.";
 
+const lastJobs = new KeptRead((api: Api) => api.read<RevocationJobs>(ASKED_PATHS.jobs));
+
 /** The last revocations whose id begins with the text. Their list is read, since the text may be a secret. */
 async function receiptsBeginning(session: Session, text: string): Promise<readonly Found[]> {
   if (!mayDo(session, ASKED_PATHS.jobs, "read", "sudo")) return [];
-  const answer = await session.api.read<RevocationJobs>(ASKED_PATHS.jobs);
+  const answer = await lastJobs.read(session.api, Date.now());
   const jobs = answer.ok ? answer.value.jobs.filter(({ id }) => id.startsWith(text.toLowerCase())) : [];
   return jobs.slice(0, SHOWN_OF_KIND).map(({ id }) => receiptOf(id));
+}
+
+/**
+ * The receipt of an older revocation, which is in no list: the tokens that it ended are known for longer. The id is sent
+ * in a body, since it may be a secret.
+ */
+async function olderReceipt(session: Session, id: string): Promise<readonly Found[]> {
+  const needs = needsOf(ASKED_PATHS.verifyEnded);
+  // Without these rights the receipt can't be read either.
+  if (!mayDo(session, ...needs) || !mayDo(session, ASKED_PATHS.jobs, "read", "sudo")) return [];
+  const job = id.toLowerCase();
+  const answer = await session.api.call(ASKED_PATHS.verifyEnded, { body: { job } });
+  return answer.ok ? [receiptOf(job)] : [];
 }
 
 const receiptOf = (id: string): Found => ({
