@@ -26,8 +26,9 @@ const READING_WRITES: ReadonlySet<string> = new Set([
   ...["sys/capabilities-self", "sys/explain/access", "sys/explain/access-self", "sys/explain/rules"],
   ...["sys/leases/lookup", "sys/tokens/find", "sys/tokens/verify-ended", "sys/wrapping/lookup"],
 ]);
-// A mount can be at a path that ends with `explain`: the path `explain/login` may be that of a login.
-const READING_PATHS = /^sys\/audit-hash\/|^auth\/.+\/(?:secret-id\/(?:find|lookup)|secret-id-accessor\/lookup)$/;
+// A mount can be at a path that ends with `explain`: a login there is known by the token that it gives.
+const READING_PATHS =
+  /^sys\/audit-hash\/|^auth\/.+\/(?:explain\/login|secret-id\/(?:find|lookup)|secret-id-accessor\/lookup)$/;
 
 /**
  * What succeeds over HTTP without a caller and changes the installation. Anything else is of anybody, such as a step of
@@ -61,7 +62,8 @@ export function fateOf(request: AnsweredRequest): Fate {
   if (failure === null && changes) {
     return hasCaller || via === "rpc" || OF_OPERATORS.test(path) ? "record" : "refusal";
   }
-  if (failure === null) return hasCaller ? "use" : "nothing";
+  // Who polls while a person signs in is not refused.
+  if (failure === null || failure === "pending") return hasCaller ? "use" : "nothing";
   // A token that is alive and can't be used proves nothing more than one that has ended.
   if (!hasCaller || failure === "unauthenticated") return "refusal";
   return !changes && ABSENT.has(failure) ? "use" : "record";

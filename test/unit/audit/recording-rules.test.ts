@@ -48,6 +48,20 @@ describe("an answered request", () => {
     ["a login", { ...CHANGE, path: "auth/jwt/login" }, "record", true],
     ["a step of a login", { ...CHANGE, path: "auth/jwt/oidc/auth_url", hasCaller: false }, "refusal", false],
     ["a read by anybody that is sent as a write", { ...CHANGE, path: OPENAPI, hasCaller: false }, "refusal", false],
+    ["a poll of a login that waits", { ...CHANGE, hasCaller: false, failure: "pending" }, "nothing", false],
+    ["a question about a login", { ...CHANGE, path: "auth/jwt/explain/login" }, "use", false],
+    [
+      "a refused question about a login",
+      { ...CHANGE, path: "auth/jwt/explain/login", failure: "permission_denied" },
+      "record",
+      false,
+    ],
+    [
+      "a login at a mount whose path ends with explain",
+      { ...CHANGE, path: "auth/a/explain/login", response: {} },
+      "record",
+      true,
+    ],
     ["a refused login", { ...CHANGE, hasCaller: false, failure: "forbidden" }, "refusal", false],
     ["a look-up by a write", { ...CHANGE, path: "auth/token/lookup" }, "use", false],
     [
@@ -92,9 +106,15 @@ describe("an answered request", () => {
       .map(({ path }) => path);
     expect([...new Set(paths.filter(onlyReads))].sort()).toMatchInlineSnapshot(`
       [
+        "auth/approle/explain/login",
         "auth/approle/role/:role_name{\\w(?:[\\w.-]*\\w)?}/secret-id-accessor/lookup",
         "auth/approle/role/:role_name{\\w(?:[\\w.-]*\\w)?}/secret-id/find",
         "auth/approle/role/:role_name{\\w(?:[\\w.-]*\\w)?}/secret-id/lookup",
+        "auth/aws/explain/login",
+        "auth/cloud/explain/login",
+        "auth/jwt/explain/login",
+        "auth/kubernetes/explain/login",
+        "auth/oidc/explain/login",
         "auth/token/lookup",
         "auth/token/lookup-accessor",
         "identity/lookup/entities",
