@@ -7,7 +7,7 @@ import { setColumns, storedJson } from "../../storage/tables.ts";
 import { GroveObject } from "../../system/grove-object.ts";
 import { decodeStoredId } from "../../token/ids.ts";
 import { treeAt } from "../../token/tree-stub.ts";
-import type { ListingEnv } from "../env.ts";
+import { keepEndedMs, type ListingEnv } from "../env.ts";
 import { type CountState, countStep, isCounted } from "./count-selection.ts";
 import {
   AT_END,
@@ -247,7 +247,8 @@ export class TokenRevocations extends GroveObject<ListingEnv> {
     const answers = await this.env.deployment.pace.cleanUpTrees(trees, { mark, sweep });
     const sum = sumOf(answers);
     if (!repeated || sum.gone === 0) return { done: sum, failed };
-    if (storedJson<string[]>(job.failures).length < MAX_UNCOUNTED) {
+    // Where no ends are kept, no record will tell what the first attempt ended.
+    if (keepEndedMs(this.env) > 0 && storedJson<string[]>(job.failures).length < MAX_UNCOUNTED) {
       if (unswept.size > 0) throw new Error("what the first attempt ended can't be counted before it is swept");
       const recorded = await countRevoked(this.env, job.id, job.started_at, accessors);
       return { done: withRecords(sum, recorded), failed };

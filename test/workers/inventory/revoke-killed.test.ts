@@ -1,5 +1,7 @@
+import { runInDurableObject } from "cloudflare:test";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { AccessorShard } from "../../../src/listing/accessor-shard.ts";
+import { ACCESSOR_SHARDS, accessorShard } from "../../../src/listing/accessor-shards.ts";
 import { revocationsOf, TokenRevocations } from "../../../src/listing/inventory/revocation-jobs.ts";
 import { publishPending } from "../../../src/listing/updates/publish.ts";
 import { treeIdOf } from "../../../src/token/ids.ts";
@@ -145,6 +147,29 @@ it("continues when answers of trees are lost, again and again", async () => {
   expect(await read(`sys/tokens/jobs/${begin.job}`)).toMatchObject({ state: "running", failures: [] });
   await step();
   await isWhole(begin);
+});
+
+it("counts what an attempt ended whose answer was lost, where no ends are kept", async () => {
+  const begin = await begun();
+  const shards = Array.from({ length: ACCESSOR_SHARDS }, (_, number) => accessorShard(bindings, number));
+  const keepFor = async (days: string | undefined) => {
+    for (const object of [revocationsOf(bindings), ...shards]) {
+      await runInDurableObject<Rpc.DurableObjectBranded, void>(object, (instance) => {
+        Reflect.set(Reflect.get(instance, "env") as object, "TOMBSTONE_DAYS", days);
+      });
+    }
+  };
+  await keepFor("0");
+  try {
+    REVOKE(2, lost);
+    await step();
+    await step();
+    expect(await read(`sys/tokens/jobs/${begin.job}`)).toMatchObject({
+      ...{ state: "done", matched: 6, revoked: 6, total: 11, ended_before: 0, failures: [] },
+    });
+  } finally {
+    await keepFor(undefined);
+  }
 });
 
 it("continues when a sweep fails: the tree does it by its alarm, and until then the receipt is not complete", async () => {
