@@ -618,6 +618,14 @@ export interface components {
             readonly roles?: {
                 readonly [key: string]: readonly string[];
             };
+            readonly entities?: readonly {
+                readonly id: string;
+                readonly name: string;
+                readonly disabled: boolean;
+                readonly alias: string;
+                readonly mount: string;
+            }[];
+            readonly wrapped_accessor?: string;
             readonly token?: components["schemas"]["Token"];
             readonly ended?: {
                 readonly at: string;

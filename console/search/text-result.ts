@@ -31,7 +31,8 @@ export const isTokenInSearch = ({ status, messages }: Problem): boolean =>
   status === 400 && messages.some((message) => message.startsWith("search must not contain a token"));
 
 /** The result of the server's answer about a text. An accessor is not secret. */
-export function itselfOf({ state, kind, token, credential, message, ended }: FoundText, text: string): Itself {
+export function itselfOf(answer: FoundText, text: string): Itself {
+  const { state, kind, token, credential, message, ended, entities = [], wrapped_accessor: inside = "" } = answer;
   // The server could not ask all objects that could know the text, so its form decides; otherwise no word could be searched for.
   if (kind === "" && state === "unjudged") {
     const mayBe = looksChosen(text);
@@ -46,8 +47,8 @@ export function itselfOf({ state, kind, token, credential, message, ended }: Fou
     return { found: [leaseOf(text, state), ...holder], note: message, isKept };
   }
   const note = ended ? `${message} ${endText(ended)}` : message;
-  if (token) return { found: [tokenInState(token, state, ended?.how)], note, isKept };
-  if (!credential) return { found: [], note, isKept };
+  if (token) return { found: [tokenInState(token, state, ended?.how), ...insideOf(inside)], note, isKept };
+  if (!credential) return { found: entities.map(entityOfJwt), note, isKept };
   // The page of a secret-id is that of its role.
   const facts = kind === "secret-id" ? note : [note, credentialText(credential)].filter(Boolean).join(" ");
   const pages = [...teamOf(credential, state), ...roleOf(credential, kind), ...parentOf(credential)];
@@ -114,6 +115,30 @@ const leaseOf = (id: string, state: string): Found => ({
   name: id,
   detail: state === "live" ? "held" : state,
   href: leaseHref(id),
+});
+
+/** An accessor of a token; that of a secret-id, which has no page, is another. */
+const OF_TOKEN = /^[\w-]{84}$/;
+
+/** What a wrapping token holds: a token, or a secret-id by its events. */
+function insideOf(accessor: string): readonly Found[] {
+  if (accessor === "") return [];
+  const isToken = OF_TOKEN.test(accessor);
+  return [
+    {
+      kind: "Tokens",
+      name: isToken ? "The token inside" : "The secret-id inside",
+      detail: shortAccessor(accessor),
+      href: isToken ? href(["tokens", accessor]) : href(["audit"], { accessor }),
+    },
+  ];
+}
+
+const entityOfJwt = ({ id, name, disabled, alias, mount }: NonNullable<FoundText["entities"]>[number]): Found => ({
+  kind: "Entities",
+  name,
+  detail: `${disabled ? "disabled, " : ""}${alias} (${mount})`,
+  href: href(["identity"], { id }),
 });
 
 const teamOf = ({ metadata, accessor }: Credential, state: string): readonly Found[] => {

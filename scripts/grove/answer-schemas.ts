@@ -97,6 +97,10 @@ export const FOUND_TEXT = z.object({
   chosen_id: z.boolean(),
   mounts: z.array(z.string()).optional(),
   roles: z.record(z.string(), z.array(z.string())).optional(),
+  entities: z
+    .array(z.object({ id: z.string(), name: z.string(), disabled: z.boolean(), alias: z.string(), mount: z.string() }))
+    .optional(),
+  wrapped_accessor: z.string().optional(),
   token: TOKEN.optional(),
   ended: END.extend({ request_id: z.string(), job: z.string().default("") }).optional(),
   unrevoked_leases: UNREVOKED.optional(),

@@ -40,8 +40,22 @@ export interface TrustedJwt {
   readonly expiresAt: Ms | null;
   /** Until when a role of the mount may accept it; null: without an end. */
   readonly acceptedUntil: Ms | null;
+  /** Names of aliases that its logins would have, by the roles of the mount; at most `MAX_ALIASES`. */
+  readonly aliases: readonly string[];
   /** The roles of the mount that take its claims now; null when an object of the last release can't tell. */
   readonly roles: TakingRoles | null;
+}
+
+/** Maximum number of aliases of one text at a mount: its roles can take the name from different claims. */
+export const MAX_ALIASES = 5;
+
+/** What the object of a mount says of unverified claims. */
+export interface JudgedClaims {
+  readonly roles: TakingRoles;
+  /** How long after its end a role takes a token. */
+  readonly latenessMs: Ms;
+  /** As in `TrustedJwt`; absent from an object of the last release. */
+  readonly aliases?: readonly string[];
 }
 
 /** Names of the first roles, in order, and whether there are more. */

@@ -1,5 +1,4 @@
-import { JWT_FORM, type TakingRoles, type TrustedJwt } from "../auth/leaked-text.ts";
-import type { Ms } from "../base/clock.ts";
+import { type JudgedClaims, JWT_FORM, MAX_ALIASES, type TrustedJwt } from "../auth/leaked-text.ts";
 import { unlessMethodIsMissing } from "../base/platform-errors.ts";
 import { type Claims, unverifiedClaims } from "./jws.ts";
 
@@ -15,8 +14,8 @@ export function isJwt(text: string): boolean {
 interface AskedMount {
   /** True if the mount accepts tokens of this issuer. */
   isTrusted(issuer: string | undefined): boolean;
-  /** Asks the object of the mount which roles take these claims now, and how long after its end a role takes a token. */
-  judge(claims: Claims): Promise<{ readonly roles: TakingRoles; readonly latenessMs: Ms }>;
+  /** Asks the object of the mount about these claims. */
+  judge(claims: Claims): Promise<JudgedClaims>;
 }
 
 /**
@@ -38,5 +37,6 @@ export async function trustedJwt(text: string, { isTrusted, judge }: AskedMount)
   const judged = await unlessMethodIsMissing(judge(claims));
   const acceptedUntil = expiresAt === null || judged === null ? null : expiresAt + judged.latenessMs;
   const roles = judged?.roles ?? null;
-  return { kind: "jwt", issuer: issuer ?? "", subject, audiences, expiresAt, acceptedUntil, roles };
+  const aliases = [...new Set(judged?.aliases)].slice(0, MAX_ALIASES);
+  return { kind: "jwt", issuer: issuer ?? "", subject, audiences, expiresAt, acceptedUntil, aliases, roles };
 }

@@ -54,7 +54,7 @@ function unrevokedLines({ unrevoked_leases: leases }: FoundText): string[] {
 }
 
 export function factLines(terminal: Terminal, found: FoundText, lineage: Lineage | null = null): string[] {
-  const { state, token, ended, credential, chosen_id: isChosen } = found;
+  const { state, token, ended, credential, chosen_id: isChosen, entities = [] } = found;
   const about = token ?? credential;
   const facts: readonly (readonly [name: string, value: string | null | undefined])[] = [
     ["name", about?.display_name],
@@ -65,6 +65,11 @@ export function factLines(terminal: Terminal, found: FoundText, lineage: Lineage
     ["role", token?.role],
     ["policies", about?.policies.join(", ")],
     ["entity", about?.entity_id],
+    [
+      "of entity",
+      entities.map(({ id, name, disabled }) => `${name} (${id}${disabled ? ", disabled" : ""})`).join(", "),
+    ],
+    ["holds", found.wrapped_accessor],
     ["metadata", about && pairsText(about.metadata)],
     ["created", about?.created && shortTime(about.created)],
     ["ends", about && mayBeAlive(found) ? (about.expires === null ? "never" : shortTime(about.expires)) : ""],

@@ -53,8 +53,11 @@ const rolesOf = (taking: readonly string[] = []): readonly string[] =>
 const SHOWN_MOUNTS = 3;
 
 /** Tokens of a JWT's logins do not end with the JWT. The log has the subject of each login, and never the JWT. */
-function loginTextLines({ state, mounts = [], roles = {} }: FoundText): string[] {
+function loginTextLines({ state, mounts = [], roles = {}, entities = [] }: FoundText): string[] {
   if (state !== "unjudged" && state !== "ended") return [];
+  const owners = entities.slice(0, SHOWN_MOUNTS).map(({ id, name }) => {
+    return `  end the tokens of ${harmless(name)}: ${asCalled(`contain --entity-id ${id}`)}`;
+  });
   const shown = mounts.slice(0, SHOWN_MOUNTS).map((mount) => harmless(mount));
   return [
     ...shown.flatMap((mount) => [
@@ -63,6 +66,7 @@ function loginTextLines({ state, mounts = [], roles = {} }: FoundText): string[]
         (role) => `  end the tokens of a role's logins: ${asCalled(`contain --mount ${mount} --role ${role}`)}`,
       ),
     ]),
+    ...owners,
     ...(shown.length === 0 ? [] : [`  (${helpAsCalled("docs/runbook.md")}, A secret-id has leaked, at its end)`]),
   ];
 }

@@ -1,4 +1,4 @@
-import type { TakingRoles } from "../../auth/leaked-text.ts";
+import type { JudgedClaims } from "../../auth/leaked-text.ts";
 import { unshownChecks } from "../../auth/login-attempt.ts";
 import { currentTime, type Ms } from "../../base/clock.ts";
 import { objectNamed } from "../../base/object-stub.ts";
@@ -10,6 +10,7 @@ import type { Mount } from "../../system/mount.ts";
 import type { Claims } from "../jws.ts";
 import { ROLE_MOUNT_TABLES, RoleMount } from "../role-mount.ts";
 import { CLAIM_CHECKS, checkClaims } from "./claim-checks.ts";
+import { userClaimOf } from "./claim-rules.ts";
 import { changeJwtConfig, type JwtConfig } from "./config.ts";
 import type { JwtEnv } from "./env.ts";
 import { clientSecretIn } from "./oidc/client-secret.ts";
@@ -110,7 +111,7 @@ export class JwtAuth extends RoleMount<JwtEnv, JwtRole, JwtRoleFields> {
    * Says which roles take the claims of an unverified token now, and how long after its end the role takes a token that
    * takes it the latest; 0 without roles. A role for logins through a browser takes no token that a client sends.
    */
-  async judgeClaims(claims: Claims, now: Ms): Promise<{ readonly roles: TakingRoles; readonly latenessMs: Ms }> {
+  async judgeClaims(claims: Claims, now: Ms): Promise<JudgedClaims> {
     await this.keys.open();
     const config = this.#config.read();
     const roles = this.takingRoles(
@@ -118,7 +119,10 @@ export class JwtAuth extends RoleMount<JwtEnv, JwtRole, JwtRoleFields> {
         config !== null && !role.browser && checkClaims(config, role, claims, now, unshownChecks(CLAIM_CHECKS)).ok,
     );
     const longest = this.roles.values().reduce((late, { leeways }) => Math.max(late, lateness(leeways)), 0);
-    return { roles, latenessMs: longest * 1000 };
+    const names = this.roles.values().map(({ userClaim, userClaimJsonPointer }) => {
+      return userClaimOf(claims, userClaim, userClaimJsonPointer);
+    });
+    return { roles, latenessMs: longest * 1000, aliases: names.flatMap((name) => (name.ok ? [name.value] : [])) };
   }
 
   /** Stores a login that begins. */

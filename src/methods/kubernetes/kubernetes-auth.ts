@@ -1,4 +1,4 @@
-import type { TakingRoles } from "../../auth/leaked-text.ts";
+import type { JudgedClaims } from "../../auth/leaked-text.ts";
 import type { Ms } from "../../base/clock.ts";
 import { objectNamed } from "../../base/object-stub.ts";
 import { Setting, type TableShape } from "../../storage/sealed-table.ts";
@@ -9,7 +9,7 @@ import { ROLE_MOUNT_TABLES, RoleMount } from "../role-mount.ts";
 import { changeConfig, type KubernetesConfig, type KubernetesConfigChange } from "./config.ts";
 import type { KubernetesEnv } from "./env.ts";
 import { sealedReviewerIn } from "./reviewer-jwt.ts";
-import { changeKubernetesRole, type KubernetesRole, type KubernetesRoleFields, mayTake } from "./role.ts";
+import { aliasNameOf, changeKubernetesRole, type KubernetesRole, type KubernetesRoleFields, mayTake } from "./role.ts";
 import { CLOCK_SKEW_MS, claimedAccount, timesProblem } from "./service-account.ts";
 
 export const KUBERNETES_AUTH_MIGRATIONS: readonly Migration[] = [
@@ -49,13 +49,14 @@ export class KubernetesAuth extends RoleMount<KubernetesEnv, KubernetesRole, Kub
    * Says which roles may take the claims of an unverified token now: the API server decides, and for some the labels of the
    * namespace. Also how long after its end a login is not refused before the API server is asked.
    */
-  async judgeClaims(claims: Claims, now: Ms): Promise<{ readonly roles: TakingRoles; readonly latenessMs: Ms }> {
+  async judgeClaims(claims: Claims, now: Ms): Promise<JudgedClaims> {
     await this.keys.open();
     const account = claimedAccount(claims);
     const isInTime = timesProblem(claims, now) === null;
     return {
       roles: this.takingRoles((role) => isInTime && account.ok && mayTake(role, account.value)),
       latenessMs: CLOCK_SKEW_MS,
+      aliases: account.ok ? this.roles.values().map((role) => aliasNameOf(role, account.value)) : [],
     };
   }
 

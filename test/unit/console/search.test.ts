@@ -42,6 +42,21 @@ describe("the console says of a pasted text", () => {
     });
   });
 
+  it("whose a JWT is by its alias, and what is in a wrapping token", () => {
+    const owner = { id: "e1", name: "ann", disabled: true, alias: "sub-1", mount: "auth/jwt/" };
+    const jwt = { ...KNOWN, state: "unjudged" as const, kind: "jwt", entities: [owner] };
+    expect(itselfOf(jwt, JWT).found).toEqual([
+      { kind: "Entities", name: "ann", detail: "disabled, sub-1 (auth/jwt/)", href: "/ui/identity?id=e1" },
+    ]);
+    const token = consoleToken({ accessor: "w".repeat(84) });
+    const wrapping = { ...KNOWN, state: "live" as const, kind: "wrapping", token };
+    const hrefs = (inside: string) =>
+      itselfOf({ ...wrapping, wrapped_accessor: inside }, "s.x").found.map((one) => one.href);
+    const inside = "i".repeat(84);
+    expect(hrefs(inside)).toEqual([`/ui/tokens/${"w".repeat(84)}`, `/ui/tokens/${inside}`]);
+    expect(hrefs("a1-secret-id")[1]).toBe("/ui/audit?accessor=a1-secret-id");
+  });
+
   it("what the server could not judge, and whether it knows anything", () => {
     const jwt = { ...KNOWN, state: "unjudged" as const, kind: "jwt" };
     expect(itselfOf(jwt, JWT)).toEqual({ found: [], note: "It is known.", isKept: true });

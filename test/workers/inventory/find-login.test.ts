@@ -152,6 +152,17 @@ describe("sys/tokens/find says of a JWT", () => {
     old.end();
     const late = await issuer.sign({ exp: Math.floor(Date.now() / 1000) - 600 });
     expect(await find(late)).toMatchObject({ state: "unjudged", roles: { "auth/jwt/": ["late"] } });
+    // Whose logins they are.
+    expect(await find(late)).not.toHaveProperty("entities");
+    const { id } = dataOf<{ id: string }>(
+      await call("POST", "identity/entity", { token: root, body: { name: "runner" } }),
+    );
+    const mounts = dataOf<Record<string, { accessor: string }>>(await call("GET", "sys/auth", { token: root }));
+    const alias = { name: "job", canonical_id: id, mount_accessor: mounts["jwt/"]?.accessor };
+    await post("identity/entity-alias", alias);
+    expect(await find(late)).toMatchObject({
+      entities: [{ id, name: "runner", disabled: false, alias: "job", mount: "auth/jwt/" }],
+    });
     await call("DELETE", "auth/jwt/role/late", { token: root });
     expect(await find(late)).toMatchObject({
       state: "ended",

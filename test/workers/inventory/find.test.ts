@@ -266,6 +266,12 @@ describe("sys/tokens/find says of a text", () => {
     const wrapped = await call("POST", "sys/wrapping/wrap", { token: root, body: { a: "b" }, headers });
     const token = (wrapped.body.wrap_info as { token: string }).token;
     expect(await find(token)).toMatchObject({ state: "live", kind: "wrapping" });
+    expect(await find(token)).not.toHaveProperty("wrapped_accessor");
+    // Of one that holds a token, the accessor leads to that token. To ask spends nothing.
+    const made = await call("POST", "auth/token/create", { token: root, body: { ttl: "1h" }, headers });
+    const { token: holder, wrapped_accessor: inside } = made.body.wrap_info;
+    expect(await find(holder)).toMatchObject({ kind: "wrapping", wrapped_accessor: inside });
+    expect((await call("POST", "sys/wrapping/unwrap", { token: holder })).body.auth.accessor).toBe(inside);
     const { stub } = await locate(token);
     await post("sys/wrapping/unwrap", { token });
     await sweep(stub);

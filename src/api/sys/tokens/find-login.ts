@@ -25,6 +25,8 @@ type JudgedLogin =
       readonly mounts?: readonly Mount[];
       /** Of a JWT: the roles that take its claims now, by the path of their mount. */
       readonly roles?: Readonly<Record<string, readonly string[]>>;
+      /** Of a JWT: the aliases that its logins would have. */
+      readonly aliases?: readonly { readonly mount: Mount; readonly name: string }[];
     };
 
 /** Maximum number of mounts that are asked about a text. */
@@ -62,7 +64,8 @@ export async function findLogin(
   const jwt = jwts[0]?.jwt;
   if (jwt) {
     const trusting = [...new Map(jwts.map((one) => [one.mount, one])).values()];
-    return { kind: "jwt", ...judgedJwt(jwt, trusting, !gaps.some(({ isWhole }) => isWhole)) };
+    const aliases = trusting.flatMap(({ mount, jwt: { aliases: names } }) => names.map((name) => ({ mount, name })));
+    return { kind: "jwt", aliases, ...judgedJwt(jwt, trusting, !gaps.some(({ isWhole }) => isWhole)) };
   }
   const documents = answers.flatMap(({ mount, known }) =>
     known.kind === "identity-document" ? [{ mount, document: known }] : [],

@@ -5,10 +5,13 @@ import { withLastUses } from "../../../listing/inventory/last-uses.ts";
 import { findEndedAt } from "../../../listing/inventory/queries.ts";
 import { RESPONSE_WRAPPING_POLICY } from "../../../policy/policy-names.ts";
 import type { Installation } from "../../../system/installation.ts";
+import { NO_ORIGIN } from "../../../system/revocation-origin.ts";
 import type { StoredTarget } from "../../../token/actions.ts";
 import { readAccessor, type TokenAddress } from "../../../token/ids.ts";
 import { actInTree } from "../../../token/tree-calls.ts";
 import { treeAt } from "../../../token/tree-stub.ts";
+import { openValue } from "../../../tree/cubbyhole.ts";
+import { accessorInside, answerOfValue, RESPONSE_PATH } from "../../../wire/reply.ts";
 import type { Found } from "./found-text.ts";
 import { fromNetworks } from "./networks-text.ts";
 import { type HeldUnrevoked, NONE_UNREVOKED, unrevokedLeases } from "./unrevoked-leases.ts";
@@ -31,7 +34,9 @@ export async function findStored(
   if (token) {
     const kind = kindOf(token);
     const from = fromNetworks([await boundNetworks({ env, installation }, address, token)]);
-    return { ...(await standing(env, token.entityId, `${LIVE_MESSAGES[kind]}${from}.`)), kind, token };
+    const found = { ...(await standing(env, token.entityId, `${LIVE_MESSAGES[kind]}${from}.`)), kind, token };
+    if (kind !== "wrapping") return found;
+    return { ...found, wrappedAccessor: await wrappedAccessor({ env, installation }, address, token) };
   }
   // The tree is asked first: its rows are deleted when the list has the record.
   const inTree = await tree.unsweptEnd(target);
@@ -69,6 +74,21 @@ async function boundNetworks(
   const target = { by: "accessor", row, tail: read.tail } as const;
   const found = await actInTree(env, treeId, { kind: "lookup", target });
   return found.ok && found.value.kind === "token" ? found.value.token.boundCidrs : [];
+}
+
+/** The accessor of the token or the secret-id in a wrapping token, which keeps its answer; "" for none. */
+async function wrappedAccessor(
+  { env, installation: { keys } }: FindContext,
+  { treeId, row }: TokenAddress,
+  { accessor }: ListedToken,
+): Promise<string> {
+  const read = await readAccessor(keys, accessor);
+  if (!read) return "";
+  const target = { by: "accessor", row, tail: read.tail } as const;
+  const found = await actInTree(env, treeId, { kind: "unwrap", target, take: false, asked: NO_ORIGIN });
+  if (!found.ok || found.value.kind !== "wrapped") return "";
+  const { token, sealed } = found.value;
+  return accessorInside(answerOfValue(await openValue(keys, token, RESPONSE_PATH, sealed)));
 }
 
 export const NO_RECORD =

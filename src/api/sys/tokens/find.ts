@@ -8,7 +8,9 @@ import { inGroups } from "../../../base/parallel.ts";
 import { ok, type Result, refuse } from "../../../base/result.ts";
 import { withoutWhiteSpace } from "../../../base/white-space.ts";
 import { decodedText } from "../../../crypto/base64-texts.ts";
+import { findEntity } from "../../../identity/read-entity.ts";
 import { mayContain } from "../../../system/custom-id-list.ts";
+import type { Mount } from "../../../system/mount.ts";
 import type { BatchToken } from "../../../token/batch.ts";
 import { couldBeCustomId, customIdHashes, readAccessor, SERVICE_PREFIX } from "../../../token/ids.ts";
 import { customIdsOf } from "../../../tree/custom-ids.ts";
@@ -196,10 +198,30 @@ async function findEndedCustomId(context: FindContext, text: string): Promise<Fo
 async function findLoginText(context: FindContext, sent: string, text: string): Promise<Found | null> {
   if (text === "") return null;
   const found = await findLogin(context, [...new Set([text, sent.trim()])]);
-  if (found?.state !== "live") return found && { ...found, mounts: found.mounts?.map(({ path }) => `auth/${path}`) };
+  if (found?.state !== "live") {
+    if (!found) return null;
+    const { aliases = [], ...judged } = found;
+    const entities = await entitiesOf(context, aliases);
+    return {
+      ...judged,
+      mounts: found.mounts?.map(({ path }) => `auth/${path}`),
+      ...(entities.length > 0 && { entities }),
+    };
+  }
   const { mount, secret, message } = found;
   const { kind, role, accessor, createdAt, expiresAt, metadata } = secret;
   const path = `auth/${mount.path}role/${role}`;
   const credential = { accessor, record: null, owner: metadata, path, createdAt, expiresAt, parent: null };
   return { state: "live", kind, message, credential };
+}
+
+/** Maximum number of aliases whose entities are looked up. */
+const MAX_ALIASES_FOUND = 12;
+
+async function entitiesOf({ env }: FindContext, aliases: readonly { readonly mount: Mount; readonly name: string }[]) {
+  const found = await inGroups(aliases.slice(0, MAX_ALIASES_FOUND), async ({ mount, name }) => {
+    const entity = await findEntity(env, { mountAccessor: mount.accessor, name });
+    return entity ? [{ entity, alias: name, mount: `auth/${mount.path}` }] : [];
+  });
+  return found.flat();
 }

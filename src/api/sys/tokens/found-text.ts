@@ -1,6 +1,7 @@
 import type { CredentialOrigin, EndedCredential } from "../../../auth/credential.ts";
 import { formatRfc3339, formatTime, type Ms } from "../../../base/clock.ts";
 import type { EntityProblem } from "../../../identity/entity-copies.ts";
+import type { EntityRecord } from "../../../identity/model.ts";
 import type { EndedToken } from "../../../listing/inventory/ended-tokens.ts";
 import type { ListedToken } from "../../../listing/inventory/entry.ts";
 import type { TokenRecord } from "../../../token/record.ts";
@@ -37,9 +38,28 @@ export interface Found {
   readonly credentialEnd?: EndedCredential | undefined;
   /** Of a JWT or a document of an instance: paths of the mounts that may take it. */
   readonly mounts?: readonly string[] | undefined;
+  /** Of a JWT: the entities to which its logins would belong. */
+  readonly entities?: readonly FoundEntity[];
+  /** Of a wrapping token: accessor of the token or the secret-id that it holds; "" for none. */
+  readonly wrappedAccessor?: string;
   /** Of a JWT: the roles that take its claims now, by the path of their mount. */
   readonly roles?: Readonly<Record<string, readonly string[]>>;
 }
+
+/** An entity, and its alias at a mount. */
+interface FoundEntity {
+  readonly entity: Pick<EntityRecord, "id" | "name" | "disabled">;
+  readonly alias: string;
+  readonly mount: string;
+}
+
+const ENTITY_VIEW = view<FoundEntity>({
+  id: ["string", ({ entity }) => entity.id],
+  name: ["string", ({ entity }) => entity.name],
+  disabled: ["boolean", ({ entity }) => entity.disabled],
+  alias: ["string", ({ alias }) => alias],
+  mount: ["string", ({ mount }) => mount],
+});
 
 /** A credential that no list has: a batch token, a secret-id, or one of a registered kind. */
 export interface Credential extends Partial<CredentialOrigin> {
@@ -83,6 +103,8 @@ export const FOUND_VIEW = view<{ readonly found: Found; readonly show: ReturnTyp
   chosen_id: ["boolean", ({ found }) => found.isChosen ?? false],
   "mounts?": [["string"], ({ found }) => found.mounts],
   "roles?": [{ "*": ["string"] }, ({ found }) => found.roles],
+  "entities?": [[ENTITY_VIEW.shape], ({ found }) => found.entities?.map(ENTITY_VIEW.show)],
+  "wrapped_accessor?": ["string", ({ found }) => found.wrappedAccessor || undefined],
   "token?": [TOKEN_SHAPE, ({ found, show }) => found.token && show(found.token)],
   "ended?": [
     END_VIEW.shape,

@@ -303,6 +303,10 @@ describe("grove find", () => {
       "  end the tokens of a role's logins: npm run -s grove -- contain --mount auth/ci/ --role a",
       "  end the tokens of a role's logins: npm run -s grove -- contain --mount auth/ci/ --role b",
     ]);
+    const entity = { id: "e1", name: "ann", disabled: true, alias: "sub-1", mount: "auth/ci/" };
+    known.five = { ...LIVE, kind: "jwt", state: "unjudged", mounts: ["auth/ci/"], entities: [entity] };
+    expect((await nextOf("five")).at(-1)).toBe("  end the tokens of ann: npm run -s grove -- contain --entity-id e1");
+    expect(out).toContain("  of entity  ann (e1, disabled)");
     known.one = { ...LIVE, kind: "team", credential: { ...CREDENTIAL, created_by: "user ann" } };
     await nextOf("one");
     expect(out).toContain("  made by    user ann");
