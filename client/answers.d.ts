@@ -359,6 +359,12 @@ export interface components {
             readonly parameter: string | null;
             readonly hcl: string | null;
         };
+        readonly PolicyExplanation: {
+            readonly unserved: readonly {
+                readonly path: string;
+                readonly lines: readonly number[];
+            }[];
+        };
         readonly RulesOfToken: {
             readonly root: boolean;
             readonly policies: readonly string[];
@@ -1177,6 +1183,7 @@ export type PolicyUsage = components['schemas']['PolicyUsage'];
 export type PolicyVersions = components['schemas']['PolicyVersions'];
 export type PolicyVersion = components['schemas']['PolicyVersion'];
 export type Explanation = components['schemas']['Explanation'];
+export type PolicyExplanation = components['schemas']['PolicyExplanation'];
 export type RulesOfToken = components['schemas']['RulesOfToken'];
 export type LoginExplanation = components['schemas']['LoginExplanation'];
 export type RefusedLogins = components['schemas']['RefusedLogins'];

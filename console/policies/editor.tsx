@@ -167,6 +167,14 @@ export function Editor(props: EditorProps) {
           ))}
         </Notice>
       )}
+      {check.unserved.length > 0 && (
+        <Notice title="No endpoint of Grove has these paths">
+          <p class="break">
+            {check.unserved.map(({ path, lines }) => `${path} (line ${lines.join(", ")})`).join("; ")}. Only other
+            services can ask about them: look for a mistake if they are meant for Grove.
+          </p>
+        </Notice>
+      )}
       {busy && <Working />}
       {!place && <SendProblem problem={problem} />}
       {saved && (

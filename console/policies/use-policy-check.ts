@@ -1,4 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
+import type { PolicyExplanation } from "../../client/answers.d.ts";
 import { ASKED_PATHS } from "../asked-paths.ts";
 import type { Problem } from "../result.ts";
 import { mayDo, useSession } from "../session.ts";
@@ -18,9 +19,11 @@ export interface PolicyCheck {
   readonly isRefused: boolean;
   /** What the text grants on the paths; null while that is not known. */
   readonly granted: GrantedBy | null;
+  /** The paths of the text that no endpoint of Grove has. */
+  readonly unserved: PolicyExplanation["unserved"];
 }
 
-const UNKNOWN = { of: "", problem: null, granted: null };
+const UNKNOWN = { of: "", problem: null, granted: null, unserved: [] };
 
 /**
  * Has the server parse a policy that is being typed, without storing it. The server has the only parser, so that the
@@ -33,17 +36,27 @@ export function usePolicyCheck(text: string | null, paths: readonly string[]): P
   const session = useSession();
   const { api } = session;
   const isAsked = mayDo(session, ASKED_PATHS.checkPolicy, "create or update");
-  const [known, setKnown] = useState<Pick<PolicyCheck, "problem" | "granted"> & { readonly of: string }>(UNKNOWN);
+  const [known, setKnown] = useState<Pick<PolicyCheck, "problem" | "granted" | "unserved"> & { readonly of: string }>(
+    UNKNOWN,
+  );
   const asked = isAsked && text !== null && text.trim() !== "" ? text : "";
   useEffect(() => {
     if (asked === "") return setKnown(UNKNOWN);
     let isOld = false;
     const ask = async (): Promise<void> => {
-      const answer = await api.call<GrantedBy>(ASKED_PATHS.checkPolicy, { body: { paths, policy: asked } });
+      const [answer, explained] = await Promise.all([
+        api.call<GrantedBy>(ASKED_PATHS.checkPolicy, { body: { paths, policy: asked } }),
+        api.call<PolicyExplanation>("sys/explain/policy", { body: { policy: asked } }),
+      ]);
       if (isOld) return;
       // Any other failure says nothing about the text.
       const problem = !answer.ok && answer.problem.status === 400 ? answer.problem : null;
-      setKnown({ of: asked, problem, granted: answer.ok ? answer.value.data : null });
+      setKnown({
+        of: asked,
+        problem,
+        granted: answer.ok ? answer.value.data : null,
+        unserved: explained.ok ? explained.value.data.unserved : [],
+      });
     };
     const timer = window.setTimeout(ask, PAUSE_MS);
     return () => {
@@ -54,5 +67,12 @@ export function usePolicyCheck(text: string | null, paths: readonly string[]): P
   // The last mistake stays until the next answer, so that the page does not jump at each key.
   const isOfText = known.of === asked;
   const problem = asked === "" ? null : known.problem;
-  return { isAsked, problem, isRefused: isOfText && problem !== null, granted: isOfText ? known.granted : null };
+  const unserved = isOfText ? known.unserved : [];
+  return {
+    isAsked,
+    unserved,
+    problem,
+    isRefused: isOfText && problem !== null,
+    granted: isOfText ? known.granted : null,
+  };
 }

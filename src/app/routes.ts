@@ -37,6 +37,7 @@ import { TIDY_ROUTES } from "../api/token/tidy.ts";
 import { withPolicyPaths } from "../auth/route.ts";
 import { VAULT } from "../wire/envelope.ts";
 import { explainRoutes } from "./explain.ts";
+import { explainPolicyRoute } from "./explain-policy.ts";
 import { openApiRoute } from "./openapi/document.ts";
 import { KINDS } from "./registry.ts";
 import { RouteTable, type RouteTables } from "./route-tables.ts";
@@ -77,6 +78,7 @@ const FIXED = new RouteTable([
   openApiRoute(() => TABLES),
   ...explainRoutes(() => TABLES),
   EXPLAIN_RULES_ROUTE,
+  explainPolicyRoute(() => TABLES),
 ]);
 const APIS = KINDS.credentials.flatMap(({ apis }) =>
   apis.map(({ dialect, routes, alternatePath }) => {

@@ -23,8 +23,8 @@ const READING_WRITES: ReadonlySet<string> = new Set([
   ...["auth/token/lookup", "auth/token/lookup-accessor"],
   ...["identity/lookup/entities", "identity/lookup/entity", "identity/lookup/group", "identity/oidc/introspect"],
   ...["sys/audit/events", "sys/capabilities", "sys/capabilities-accessor", "sys/capabilities-policy"],
-  ...["sys/capabilities-self", "sys/explain/access", "sys/explain/access-self", "sys/explain/rules"],
-  ...["sys/leases/lookup", "sys/tokens/find", "sys/tokens/verify-ended", "sys/wrapping/lookup"],
+  ...["sys/capabilities-self", "sys/explain/access", "sys/explain/access-self", "sys/explain/policy"],
+  ...["sys/explain/rules", "sys/leases/lookup", "sys/tokens/find", "sys/tokens/verify-ended", "sys/wrapping/lookup"],
 ]);
 // A mount can be at a path that ends with `explain`: a login there is known by the token that it gives.
 const READING_PATHS =

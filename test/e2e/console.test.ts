@@ -367,6 +367,7 @@ describe.skipIf(executable === undefined)("the console", () => {
     await found.filter({ hasText: "Line 3, column 1" }).waitFor();
     expect(await text.getAttribute("aria-invalid")).toBe("true");
     await text.fill('path "notes/*" {\n  capabilities = ["read"]\n}\n');
+    await shows(/^notes\/\* \(line 1\)\. Only other services can ask about them/);
     await found.waitFor({ state: "detached" });
     await text.fill('path "notes/*" {\n  capabilities = ["red"]\n}\n');
     await found.filter({ hasText: "Line 2, column 19" }).waitFor();

@@ -92,6 +92,7 @@ const FIELDS: Readonly<Record<string, Fill>> = {
   "update sys/capabilities-policy": () => ({ policy: POLICY, paths: ["cubbyhole/x"] }),
   "update sys/explain/access": (_, { token }) => ({ token, path: "cubbyhole/x" }),
   "update sys/explain/rules": (_, { token }) => ({ token }),
+  "update sys/explain/policy": () => ({ policy: POLICY }),
   "update sys/explain/access-self": () => ({ path: "cubbyhole/x" }),
   "update identity/entity": (name) => ({ name }),
   "update identity/lookup/entity": (_, { entity }) => ({ id: entity }),

@@ -4,6 +4,7 @@ import type { DeclaredRequest } from "../../declare/declaration.ts";
 import { mistakesIn } from "../../declare/known-fields.ts";
 import { hiddenBecause, linesOfRefusal, linesOfStep, placeOf, withoutSecrets } from "../../declare/plan-lines.ts";
 import { applyRequests, type Outcome, type Step, stepFor } from "../../declare/plan-step.ts";
+import { policyWarnings } from "../../declare/policy-warnings.ts";
 import { readDeclarationFile } from "../../declare/sources.ts";
 import { startFromFile } from "../../declare/start-from-file.ts";
 import { type Called, failed } from "../client.ts";
@@ -42,8 +43,8 @@ export async function applyFile(
     if (json) terminal.out(JSON.stringify({ ...summary(steps), applied: null, refused: null }, withoutSecrets));
     if (conflicts.length > 0)
       return failed("what stands behind ! can't be changed into what the file declares; nothing was written");
-    if (check) return ok(changes.length === 0 ? 0 : DIFFERENT);
-    if (changes.length === 0) return ok(0);
+    if (check && changes.length > 0) return ok(DIFFERENT);
+    if (changes.length === 0) return warned(session, requests);
     return failed(
       terminal.interactive ? "nothing was written" : "nothing was written: --yes applies without a question",
     );
@@ -52,7 +53,15 @@ export async function applyFile(
     for (const warning of warnings)
       terminal.say(styled(terminal, "yellow", harmless(`${placeOf(request)}: ${warning}`)));
   });
-  return showOutcome(session, steps, outcome, requests);
+  const shown = showOutcome(session, steps, outcome, requests);
+  return shown.ok ? warned(session, requests) : shown;
+}
+
+/** Warns of paths of policies that no endpoint has. */
+async function warned({ client, terminal }: Session, requests: readonly DeclaredRequest[]): Promise<Called<number>> {
+  for (const warning of await policyWarnings(client, requests))
+    terminal.say(styled(terminal, "yellow", harmless(warning)));
+  return ok(0);
 }
 
 async function plan({ client, terminal }: Session, requests: readonly DeclaredRequest[]): Promise<Called<Step[]>> {

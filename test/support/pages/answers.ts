@@ -30,6 +30,7 @@ const ANSWERS: Readonly<Record<string, readonly [method: "get" | "post", path: s
     PolicyVersions: ["get", "/sys/policies/versions/acl/{name}", 0],
     PolicyVersion: ["get", "/sys/policies/versions/acl/{name}", 1],
     Explanation: ["post", "/sys/explain/access"],
+    PolicyExplanation: ["post", "/sys/explain/policy"],
     RulesOfToken: ["post", "/sys/explain/rules"],
     LoginExplanation: ["post", "/auth/aws/explain/login"],
     RefusedLogins: ["get", "/auth/jwt/explain/refused"],

@@ -129,6 +129,7 @@ describe("an answered request", () => {
         "sys/capabilities-self",
         "sys/explain/access",
         "sys/explain/access-self",
+        "sys/explain/policy",
         "sys/explain/rules",
         "sys/leases/lookup",
         "sys/tokens/find",

@@ -94,3 +94,17 @@ describe("the rules of a token", () => {
     }
   });
 });
+
+describe("the paths of a policy", () => {
+  it("that no endpoint has are named with their lines, until a mount has them", async () => {
+    const policy = `path "auth/jobs/login" { capabilities = ["update"] }
+      path "auth/tokens/create" { capabilities = ["update"] }
+      path "auth/token/create" { capabilities = ["update"] }`;
+    const unserved = async () => dataOf<{ unserved: object[] }>(await post("sys/explain/policy", { policy })).unserved;
+    const mistyped = { path: "auth/tokens/create", lines: [2] };
+    expect(await unserved()).toEqual([{ path: "auth/jobs/login", lines: [1] }, mistyped]);
+    await post("sys/auth/jobs", { type: "approle" });
+    expect(await unserved()).toEqual([mistyped]);
+    for (const wrong of ["", "path {"]) expect((await post("sys/explain/policy", { policy: wrong })).status).toBe(400);
+  });
+});

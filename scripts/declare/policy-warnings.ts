@@ -1,0 +1,28 @@
+import * as z from "zod";
+import type { GroveClient } from "../grove/client.ts";
+import type { DeclaredRequest } from "./declaration.ts";
+import { placeOf } from "./plan-lines.ts";
+
+const POLICY = /^sys\/(?:policies\/acl|policy)\/./;
+const UNSERVED = z.object({ unserved: z.array(z.object({ path: z.string(), lines: z.array(z.number()) })) });
+
+/**
+ * Warnings about paths of declared policies that no endpoint of the server has. Asked when all is applied: a path below
+ * a mount has an endpoint only since then. A server that can't be asked gives none.
+ */
+export async function policyWarnings(
+  client: Pick<GroveClient, "post">,
+  requests: readonly DeclaredRequest[],
+): Promise<string[]> {
+  const warnings: string[] = [];
+  for (const request of requests) {
+    const { policy } = request.data;
+    if (!POLICY.test(request.path) || typeof policy !== "string") continue;
+    const found = await client.post("sys/explain/policy", UNSERVED, { policy });
+    for (const { path } of found.ok ? found.value.unserved : [])
+      warnings.push(
+        `${placeOf(request)}: no endpoint of Grove has the path ${path}; only other services can ask about it`,
+      );
+  }
+  return warnings;
+}
