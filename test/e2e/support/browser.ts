@@ -10,8 +10,11 @@ export function browserPath(): string | undefined {
   return found;
 }
 
+/** Pages are drawn by no process of their own, which would cost a tenth of the browser's CPU time. */
+const NO_GPU = ["--disable-gpu", "--in-process-gpu"];
+
 export function startBrowser(executablePath: string): Promise<Browser> {
-  return chromium.launch({ executablePath, args: BROWSER_FLAGS });
+  return chromium.launch({ executablePath, args: [...BROWSER_FLAGS, ...NO_GPU] });
 }
 
 /** A page whose faults are collected: exceptions, and what the content security policy refused. */
