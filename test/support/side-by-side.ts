@@ -2,8 +2,8 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** The longest: in a fresh clone no run has measured them, and one that began last would run alone. */
 const LONG = [
-  "e2e/(serve|move|cluster|console|console-(reach|sign-in|incident|edits|oidc)|readme|wrangler-dev|dev|declared-start|durability)",
-  "workers/(app/(malformed-requests|null-fields)|inventory/(index|revoke)|token/tidy|backup/restore|methods/aws/outage)",
+  "e2e/(serve|move|cluster|console|console-(reach|sign-in|incident|edits|oidc|timeline|set-up|live)|readme|wrangler-dev|dev|declared-start|durability|packages)",
+  "workers/(app/(malformed-requests|null-fields|written-back)|inventory/(index|revoke)|token/tidy|backup/restore|methods/aws/outage)",
 ].map((names) => new RegExp(`/test/${names}\\.test\\.ts$`));
 
 /**
