@@ -204,7 +204,8 @@ export class QuotaTable {
    */
   find(mountPath: string, suffix: string, role: string): RateLimitQuota | null {
     const ofMount = this.#byMount.get(mountPath);
-    const path = suffix.replace(/\/$/, "");
+    // A list is served with any number of slashes at its end.
+    const path = suffix.replace(/\/+$/, "");
     const found = this.ofRole(mountPath, role) ?? ofMount?.bySuffix.get(path) ?? ofMount?.byPrefix.longest(path);
     return found ?? ofMount?.all ?? this.#byMount.get("")?.all ?? null;
   }

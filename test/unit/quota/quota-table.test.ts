@@ -36,6 +36,7 @@ describe("the quota that counts", () => {
     [AWS, "login", "web", "role"],
     [AWS, "role/web", "", "path"],
     [AWS, "role/web/", "", "path"],
+    [AWS, "role/web//", "", "path"],
     [AWS, "role/web/tag", "", "further below"],
     [AWS, "role/webs", "", "below"],
     [AWS, "role/", "", "mount"],
