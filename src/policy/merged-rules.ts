@@ -1,13 +1,6 @@
 import type { Seconds } from "../base/clock.ts";
-import { addParameters, type ParameterLimits } from "./parameters.ts";
-import {
-  CAPABILITIES,
-  type Capability,
-  type ParameterRule,
-  type ParameterValue,
-  type PathRule,
-  type Pattern,
-} from "./rule.ts";
+import { mergeParameters, type ParameterLimits } from "./parameters.ts";
+import { CAPABILITIES, type Capability, type ParameterRule, type PathRule, type Pattern } from "./rule.ts";
 
 /** One rule and the policy that it comes from. */
 export interface SourcedRule {
@@ -88,7 +81,5 @@ function smallest(limits: readonly (number | undefined)[]): number | null {
 
 function joinParameters(lists: readonly (readonly ParameterRule[] | undefined)[]): ParameterLimits["allowed"] {
   const present = lists.filter((list) => list !== undefined);
-  const joined = new Map<string, readonly ParameterValue[]>();
-  for (const list of present) addParameters(joined, list);
-  return present.length === 0 ? null : joined;
+  return present.length === 0 ? null : mergeParameters(present);
 }

@@ -26,15 +26,17 @@ export interface ParameterRefusal {
 }
 
 /**
- * Merges the parameter list of another rule of the same path into `merged`. The values of a name in both are joined,
- * newer first. An empty list, which means any value, overrides the other one.
+ * Merges parameter lists of rules of the same path, the older lists first. The values of a name in several lists are
+ * joined, newer first. An empty list, which means any value, overrides the others.
  */
-export function addParameters(merged: Map<string, readonly ParameterValue[]>, newer: readonly ParameterRule[]): void {
-  for (const { name, values } of newer) {
-    const known = merged.get(name);
-    if (known === undefined) merged.set(name, values);
-    else merged.set(name, values.length === 0 || known.length === 0 ? [] : [...values, ...known]);
-  }
+export function mergeParameters(lists: readonly (readonly ParameterRule[])[]): ParameterMap {
+  const byName = Map.groupBy(lists.flat(), ({ name }) => name);
+  return new Map([...byName].map(([name, rules]) => [name, joinedValues(rules)]));
+}
+
+function joinedValues(rules: readonly ParameterRule[]): readonly ParameterValue[] {
+  if (rules.some(({ values }) => values.length === 0)) return [];
+  return rules.toReversed().flatMap(({ values }) => values);
 }
 
 /** Reason why `limits` refuse a request with these fields, or null. Denied fields are checked before allowed ones. */

@@ -1,6 +1,6 @@
 import { type Ms, parseAbsoluteTime, type Seconds } from "../base/clock.ts";
 import { parseDuration } from "../base/duration.ts";
-import { addParameters } from "./parameters.ts";
+import { mergeParameters } from "./parameters.ts";
 import {
   CAPABILITIES,
   type Capability,
@@ -173,7 +173,7 @@ class Settings {
   parameters(key: string): ParameterRule[] | null {
     const given = this.#given(key);
     if (given.length === 0) return null;
-    const merged = new Map<string, readonly ParameterValue[]>();
+    const read: ParameterRule[] = [];
     for (const { value, at } of given) {
       const objects = objectsOf(value);
       if (!objects) this.problem(`${key} must be an object of lists`, at);
@@ -182,13 +182,13 @@ class Settings {
       for (const entry of entries) {
         if (entry.value.kind === "list") {
           for (const item of entry.value.items) this.#checkValue(key, item);
-          addParameters(merged, [{ name: entry.key.toLowerCase(), values: entry.value.items.map(plainValue) }]);
+          read.push({ name: entry.key.toLowerCase(), values: entry.value.items.map(plainValue) });
         } else {
           this.problem(`${key} must be an object of lists`, entry.at);
         }
       }
     }
-    return [...merged].map(([name, values]) => ({ name, values }));
+    return [...mergeParameters([read])].map(([name, values]) => ({ name, values }));
   }
 
   /** Reports repeated keys of the objects in a value of a parameter. */

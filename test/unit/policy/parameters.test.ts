@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { compileAcl, resultantAcl } from "../../../src/policy/acl.ts";
+import { mergeParameters } from "../../../src/policy/parameters.ts";
 import { aclOf, allows, check, NOW, rulesOf } from "./helpers.ts";
 
 const WRITES = ["create", "update", "patch"] as const;
@@ -38,6 +39,14 @@ describe("merged wrapping limits", () => {
 });
 
 describe("merged parameters", () => {
+  test("many lists of one name are merged in a time that grows with their number", () => {
+    const lists = Array.from({ length: 200_000 }, (_, n) => [{ name: "a", values: [n] }]);
+    const values = mergeParameters(lists).get("a");
+    expect(values?.slice(0, 2)).toEqual([199_999, 199_998]);
+    expect(values).toHaveLength(200_000);
+    expect(mergeParameters([...lists, [{ name: "a", values: [] }], ...lists]).get("a")).toEqual([]);
+  });
+
   const block = (path: string, body: string) => `path "${path}" { policy = "write"\n ${body} }\n`;
   const text = [
     block("foo/bar", 'denied_parameters = { "baz" = [] }\n required_parameters = ["baz"]'),
