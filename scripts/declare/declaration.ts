@@ -214,7 +214,8 @@ class DeclarationReader {
   }
 
   #problem(message: string, at: number): void {
-    this.#add(message, lineAt(this.#text, at));
+    // To find a line takes a pass over the text.
+    if (this.problems.length < MAX_PROBLEMS) this.#add(message, lineAt(this.#text, at));
   }
 
   #add(message: string, line: number): void {

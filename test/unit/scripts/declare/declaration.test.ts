@@ -246,6 +246,10 @@ describe("a declaration", () => {
     expect(problemsOf(Array.from({ length: 20 }, (_, n) => `x${n} = 1`).join("\n"))).toHaveLength(10);
   });
 
+  it("is read in a time that grows with its length, however many mistakes it has", () => {
+    expect(problemsOf('initialize "a" {}\n'.repeat(50_000))).toHaveLength(10);
+  });
+
   it("is no object with a prototype of its author's", () => {
     const declared = read(request({ data: '{ "__proto__" = { a = 1 } }' }));
     expect(declared.ok && Object.hasOwn(declared.value.requests[0]?.data ?? {}, "__proto__")).toBe(true);
