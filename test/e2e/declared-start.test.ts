@@ -249,6 +249,11 @@ describe("grove init and grove apply", () => {
       expect((await grove(server, token, "apply", file, "--yes", "--json")).code).toBe(0);
       const { code, written } = await grove(server, token, "apply", file, "--check", "--json");
       expect([code, JSON.parse(written)]).toEqual([0, expect.objectContaining({ add: 0, change: 0, unchanged: 10 })]);
+      const same = await grove(server, token, "apply", file, "--check");
+      expect([same.code, same.written]).toEqual([
+        0,
+        expect.stringMatching(/last.*: no endpoint of Grove has the path a; only other services can ask about it/),
+      ]);
     } finally {
       await server.stop();
     }

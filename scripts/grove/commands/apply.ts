@@ -57,8 +57,12 @@ export async function applyFile(
   return shown.ok ? warned(session, requests) : shown;
 }
 
-/** Warns of paths of policies that no endpoint has. */
-async function warned({ client, terminal }: Session, requests: readonly DeclaredRequest[]): Promise<Called<number>> {
+/** Warns people of paths of policies that no endpoint has. */
+async function warned(
+  { client, terminal, json }: Session,
+  requests: readonly DeclaredRequest[],
+): Promise<Called<number>> {
+  if (json) return ok(0);
   for (const warning of await policyWarnings(client, requests))
     terminal.say(styled(terminal, "yellow", harmless(warning)));
   return ok(0);
