@@ -166,17 +166,12 @@ function inWorkers(
       })),
     ],
     test: {
-      setupFiles: [
-        "./test/support/new-isolate.ts",
-        "./test/support/entry-once.ts",
-        "./test/support/kept-lines.ts",
-        "./test/support/short-waits.ts",
-      ],
+      setupFiles: ["./test/support/workers-setup.ts"],
       name,
       include: ["test/workers/**/*.test.ts"],
       ...files,
       isolate: other !== undefined,
-      sequence: { groupOrder: 1, setupFiles: "list" },
+      sequence: { groupOrder: 1 },
     },
   };
 }

@@ -21,7 +21,10 @@ interface Document {
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
 }
 
-const DOCUMENT = openApiOfUsualMounts<Document>();
+/** Kept from file to file of an isolate: all of them have the same sources. */
+const kept = globalThis as { groveDescriptions?: Document };
+kept.groveDescriptions ??= openApiOfUsualMounts<Document>();
+const DOCUMENT = kept.groveDescriptions;
 const METHODS: Readonly<Record<string, string>> = { LIST: "get", PUT: "post" };
 /** Those that are fixed the furthest come first, as they are served first. */
 const PATHS = Object.keys(DOCUMENT.paths)

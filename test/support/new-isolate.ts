@@ -5,7 +5,6 @@ import { vi } from "vitest";
 /**
  * Makes the isolate as new for a test file. A runtime takes a second of CPU time to start, so the files of a project follow each
  * other in few (`isolate: false`): each with the sources evaluated anew, bindings and globals as they were, and no object stored.
- * The first of the setup files: those after it change globals.
  */
 declare const __vitest_mocker__: {
   readonly moduleRunner: { import(specifier: string): Promise<unknown> };

@@ -1,7 +1,7 @@
 import { linkSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, relative } from "node:path";
-import { build } from "esbuild";
+import { dirname, join, relative, resolve } from "node:path";
+import { type BuildOptions, build, type Plugin as EsbuildPlugin } from "esbuild";
 import type { Plugin } from "vitest/config";
 import { PROPERTY_SETTINGS } from "./property-settings.ts";
 
@@ -32,14 +32,25 @@ export const NATIVE_MODULES = [
   },
 ];
 
+const BUNDLED: BuildOptions = {
+  bundle: true,
+  target: "es2022",
+  platform: "browser",
+  conditions: ["workerd", "worker", "browser"],
+  external: ["cloudflare:*", "node:*"],
+};
+
+/** What the runner loads: each with its helpers as one module. */
+const BUNDLES = /^test\/(workers\/.*\.test|support\/workers-setup)\.ts$/;
+
 /** Written once for all projects. */
 let written: Promise<void> | undefined;
 
 /**
- * Gives the tests in the Workers runtime all of `src` as one module, built once. Each test file starts with no module
- * loaded, and some thousand small ones (with those of the packages) take three seconds to fetch one by one; one takes a
- * tenth of that. Every source still has its own address: it passes on what the one module exports for it, so that a test
- * and the Worker meet the same classes and the same state.
+ * Gives the tests in the Workers runtime all of `src` as one module, built once, and each test file with its helpers as another. Each
+ * test file starts with no module loaded, and some thousand small ones (with those of the packages) take three seconds to fetch one
+ * by one. Every source still has its own address: it passes on what the one module exports for it, so that a test and the Worker meet
+ * the same classes and the same state.
  */
 export function sourcesAsOneModule(root: string, seed: number): Plugin {
   const sources = readdirSync(join(root, "src"), { recursive: true, encoding: "utf8" })
@@ -47,6 +58,16 @@ export function sourcesAsOneModule(root: string, seed: number): Plugin {
     .map((file) => join(root, "src", file));
   let exported: Promise<ReadonlyMap<string, readonly string[]>> | undefined;
   let fastCheck: Promise<unknown> | undefined;
+  /** What stands in the place of a source; undefined for another file. */
+  const passedOn = async (id: string): Promise<string | undefined> => {
+    const place = sources.indexOf(id);
+    if (place === -1) return undefined;
+    exported ??= exportsOf(root, sources);
+    const lines = ((await exported).get(id) ?? []).map((name) =>
+      name === "default" ? `export default m${place}.default;` : `export const ${name} = m${place}.${name};`,
+    );
+    return [`const { m${place} } = globalThis.groveSources;`, ...lines].join("\n");
+  };
   return {
     name: "sources-as-one-module",
     enforce: "pre",
@@ -63,17 +84,41 @@ export function sourcesAsOneModule(root: string, seed: number): Plugin {
         await written;
         return `export const all = ${JSON.stringify(NAMES)};`;
       }
-      const place = sources.indexOf(id);
-      if (place === -1) return undefined;
-      written ??= writeBundle(root, sources);
-      exported ??= exportsOf(root, sources);
-      const [names] = await Promise.all([exported, written]);
-      const lines = (names.get(id) ?? []).map((name) =>
-        name === "default" ? `export default m${place}.default;` : `export const ${name} = m${place}.${name};`,
-      );
-      return [`const { m${place} } = globalThis.groveSources;`, ...lines].join("\n");
+      if (BUNDLES.test(relative(root, id))) return withItsHelpers(id, passedOn);
+      return passedOn(id);
     },
   };
+}
+
+/** A file with all that it imports, except from other packages than those of a helper. */
+async function withItsHelpers(
+  file: string,
+  passedOn: (id: string) => Promise<string | undefined>,
+): Promise<{ readonly code: string; readonly map: string }> {
+  const sources: EsbuildPlugin = {
+    name: "sources",
+    setup({ onResolve, onLoad }) {
+      // The text of a file, as Vite imports it.
+      onResolve({ filter: /\?raw$/ }, ({ path, resolveDir }) => ({ path: resolve(resolveDir, path), external: true }));
+      onLoad({ filter: /\/src\/.*\.ts$/ }, async ({ path }) => {
+        const contents = await passedOn(path);
+        return contents === undefined ? undefined : { contents, loader: "js" };
+      });
+    },
+  };
+  const { outputFiles } = await build({
+    ...BUNDLED,
+    external: [...(BUNDLED.external ?? []), "vitest", "fast-check", SOURCES],
+    entryPoints: [file],
+    format: "esm",
+    outdir: dirname(file),
+    plugins: [sources],
+    sourcemap: "external",
+    sourcesContent: false,
+    write: false,
+  });
+  const textOf = (end: string) => outputFiles.find(({ path }) => path.endsWith(end))?.text ?? "";
+  return { code: textOf(".js"), map: textOf(".map") };
 }
 
 /** The names that each source exports. */
@@ -110,14 +155,10 @@ function writeFastCheck(root: string, seed: number): Promise<unknown> {
 async function writeBundle(root: string, sources: readonly string[]): Promise<void> {
   const lines = sources.map((source, place) => `export * as m${place} from "./${relative(root, source)}";`);
   await build({
+    ...BUNDLED,
     absWorkingDir: root,
     stdin: { contents: lines.join("\n"), resolveDir: root, loader: "ts" },
-    bundle: true,
     format: "esm",
-    target: "es2022",
-    platform: "browser",
-    conditions: ["workerd", "worker", "browser"],
-    external: ["cloudflare:*", "node:*"],
     keepNames: true,
     minifyWhitespace: true,
     outfile: ALL,

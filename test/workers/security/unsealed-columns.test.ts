@@ -5,6 +5,7 @@ import { RowKeys } from "../../../src/crypto/row-keys.ts";
 import { RowSeals, type SealedColumns } from "../../../src/storage/row-seals.ts";
 import { columnOf, type Migration } from "../../../src/storage/tables.ts";
 import { systemStores } from "../../../src/system/system-stores.ts";
+import { allSources } from "../../support/all-sources.ts";
 import { bindings } from "../../support/service.ts";
 
 // What an attacker who can write the storage may change: every column that no seal covers stands in docs/threat-model.md.
@@ -42,7 +43,7 @@ const SCHEMAS: Readonly<Record<string, readonly string[]>> = {
 const TOKENS = { table: "tokens", kind: "token", key: ["row"], sealed: ["verifier", "accessor", "record"] } as const;
 
 const migrations = new Map(
-  Object.values(import.meta.glob("../../../src/**/*.ts", { eager: true }))
+  allSources()
     .flatMap((module) => Object.entries(module))
     .filter(([name]) => name.endsWith("_MIGRATIONS"))
     .map(([name, list]) => [name.replace("_MIGRATIONS", ""), list as readonly Migration[]]),

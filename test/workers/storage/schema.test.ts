@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { readPage } from "../../../src/storage/pages.ts";
 import { type Migration, Tables } from "../../../src/storage/tables.ts";
+import { allSources } from "../../support/all-sources.ts";
 import { bindings } from "../../support/service.ts";
 
 const FIRST: Migration = { version: 1, description: "things", sql: "CREATE TABLE things (name TEXT NOT NULL)" };
@@ -221,10 +222,8 @@ const RELEASED: Readonly<Record<string, string>> = {
   "TOKEN_ROLE_MIGRATIONS 1": "1def83a53622583060f88d0b382cfeba",
 };
 
-const modules = import.meta.glob("../../../src/**/*.ts", { eager: true });
-
 function migrations(): [name: string, migration: Migration][] {
-  return Object.values(modules)
+  return allSources()
     .flatMap((module) => Object.entries(module))
     .filter(([name]) => name.endsWith("_MIGRATIONS"))
     .flatMap(([name, list]) => (list as readonly Migration[]).map((one): [string, Migration] => [name, one]));
