@@ -1,6 +1,7 @@
 import { DurableObject, env } from "cloudflare:workers";
-import { all } from "grove:sources";
+import { all, wrappers } from "grove:sources";
 import { vi } from "vitest";
+import { objectsAskOnce } from "./objects-ask-once.ts";
 
 /**
  * Makes the isolate as new for a test file. A runtime takes a second of CPU time to start, so the files of a project follow each
@@ -90,6 +91,7 @@ if (global.groveKept === undefined) {
   const objects = new Map<string, () => DurableObjectStub>();
   watchObjects(objects);
   endTimersWithTheirFile();
+  objectsAskOnce((await load.call(runner, wrappers)) as Readonly<Record<string, { readonly prototype: object }>>);
   const replaced = REPLACED.flatMap(([target, names]) =>
     names.map((name) => {
       const value: unknown = Reflect.get(target, name);

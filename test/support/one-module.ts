@@ -1,4 +1,4 @@
-import { linkSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { linkSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, relative, resolve } from "node:path";
 import { type BuildOptions, build, type Plugin as EsbuildPlugin } from "esbuild";
@@ -16,6 +16,8 @@ const ALL = join(FOLDER, "all-sources.mjs");
  * (new-isolate.ts) needs the sources as they are before the first request. More than there are files of a project.
  */
 const NAMES = Array.from({ length: 1000 }, (_, n) => join(FOLDER, `all-sources-${n}.mjs`));
+/** The runner's wrappers of the objects: what its own module exports. */
+const WRAPPERS = join(FOLDER, "wrappers.mjs");
 /** The package of property tests with what it imports: fourteen modules otherwise. */
 const FAST_CHECK = join(FOLDER, "fast-check.mjs");
 /** What `new-isolate.ts` imports. */
@@ -28,7 +30,7 @@ const SOURCES = "grove:sources";
 export const NATIVE_MODULES = [
   {
     type: "ESModule" as const,
-    include: ["**/all-sources-*.mjs", "**/fast-check.mjs"],
+    include: ["**/all-sources-*.mjs", "**/wrappers.mjs", "**/fast-check.mjs"],
   },
 ];
 
@@ -82,7 +84,7 @@ export function sourcesAsOneModule(root: string, seed: number): Plugin {
       if (id === `\0${SOURCES}`) {
         written ??= writeBundle(root, sources);
         await written;
-        return `export const all = ${JSON.stringify(NAMES)};`;
+        return `export const all = ${JSON.stringify(NAMES)};\nexport const wrappers = ${JSON.stringify(WRAPPERS)};`;
       }
       if (BUNDLES.test(relative(root, id))) return withItsHelpers(id, passedOn);
       return passedOn(id);
@@ -90,7 +92,7 @@ export function sourcesAsOneModule(root: string, seed: number): Plugin {
   };
 }
 
-/** A file with all that it imports, except from other packages than those of a helper. */
+/** A file and all that it imports as one module. Modules of the platform, Vitest and fast-check are not in it. */
 async function withItsHelpers(
   file: string,
   passedOn: (id: string) => Promise<string | undefined>,
@@ -151,7 +153,7 @@ function writeFastCheck(root: string, seed: number): Promise<unknown> {
   });
 }
 
-/** Writes the one module, under all its names. */
+/** Writes the one module, under all its names, and the one with the wrappers. */
 async function writeBundle(root: string, sources: readonly string[]): Promise<void> {
   const lines = sources.map((source, place) => `export * as m${place} from "./${relative(root, source)}";`);
   await build({
@@ -164,4 +166,5 @@ async function writeBundle(root: string, sources: readonly string[]): Promise<vo
     outfile: ALL,
   });
   for (const name of NAMES) linkSync(ALL, name);
+  writeFileSync(WRAPPERS, 'export * from "/__VITEST_POOL_WORKERS_USER_OBJECT";');
 }
