@@ -6,6 +6,8 @@ import { isObject } from "./fields.ts";
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
+/** An escape of a surrogate, half of a character beyond U+FFFF. */
+const SURROGATE = /\\u[dD][89a-fA-F]/;
 
 /** A number above 2^53 has at least this many digits in a row, or an exponent. */
 const LONG_DIGITS = 16;
@@ -35,22 +37,40 @@ export function parseJsonObject(text: string): Result<Record<string, unknown>, s
   if (!isExact) {
     return err("failed to decode JSON input: a number is too large to be kept as it is; send it as a string");
   }
+  if (!hasWholeCharacters(text, value)) {
+    return err("failed to decode JSON input: half of a surrogate pair (\\ud800 to \\udfff) is no character");
+  }
   if (value === null) return ok({});
   return isObject(value) ? ok(value) : err("failed to decode JSON input: the body must be a JSON object");
 }
 
 /**
  * Parses a JSON object from a text of bounded length, such as the answer of a service or the claims of a token; null for
- * anything else, and for one that is nested more deeply than a body may be: no call could pass it on.
+ * anything else, for one that is nested more deeply than a body may be, as no call could pass it on, and for one with
+ * half of a surrogate pair.
  */
 export function jsonObjectOf(text: string): Record<string, unknown> | null {
   if (!scan(text, UNCOUNTED).ok) return null;
   try {
     const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : null;
+    return isObject(value) && hasWholeCharacters(text, value) ? value : null;
   } catch {
     return null;
   }
+}
+
+/**
+ * False when a name or a text in `value`, parsed from `text`, has half of a surrogate pair. UTF-8 has no form of it:
+ * when it is stored or sent, it becomes U+FFFD. Two names would become one, and a seal over a text would not hold.
+ */
+function hasWholeCharacters(text: string, value: unknown): boolean {
+  return !SURROGATE.test(text) || isWellFormed(value);
+}
+
+function isWellFormed(value: unknown): boolean {
+  if (typeof value === "string") return value.isWellFormed();
+  if (Array.isArray(value)) return value.every(isWellFormed);
+  return !isObject(value) || Object.entries(value).every(([name, one]) => name.isWellFormed() && isWellFormed(one));
 }
 
 /** False for a number that `JSON.parse` changes: out of range, or an integer with too many digits. */

@@ -91,6 +91,23 @@ describe("parseJsonObject", () => {
   });
 });
 
+const HALVES = ['{"a":"\\ud800"}', '{"a":[{"b":"x\\uDFFFx"}]}', '{"\\udc00":1}', '{"a":"\\ud83d\\\\udca5"}'];
+
+describe("half of a surrogate pair", () => {
+  it.each(HALVES)("%s is refused", (text) => {
+    expect(parseJsonObject(text)).toEqual({
+      ok: false,
+      error: "failed to decode JSON input: half of a surrogate pair (\\ud800 to \\udfff) is no character",
+    });
+    expect(jsonObjectOf(text)).toBeNull();
+  });
+
+  it.each(['{"a":"\\ud83d\\udca5"}', '{"a":"\\\\ud800"}', '{"\u{1f4a5}":[null]}'])("%s has none", (text) => {
+    expect(parseJsonObject(text)).toEqual({ ok: true, value: JSON.parse(text) });
+    expect(jsonObjectOf(text)).toEqual(JSON.parse(text));
+  });
+});
+
 describe("jsonObjectOf", () => {
   const nested = (depth: number) => `{"a":${"[".repeat(depth - 1)}${"]".repeat(depth - 1)}}`;
 

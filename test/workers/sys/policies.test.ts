@@ -43,6 +43,16 @@ describe("policies over HTTP", () => {
     expect((await read("mixed")).status).toBe(404);
   });
 
+  it("refuses a text with half of a surrogate pair, which could not be read again", async () => {
+    await write("halves", { policy: TEXT });
+    const written = await write("halves", { policy: `# \ud800\n${TEXT}` });
+    expect([written.status, written.body.errors]).toEqual([
+      400,
+      ["failed to decode JSON input: half of a surrogate pair (\\ud800 to \\udfff) is no character"],
+    ]);
+    expect((await read("halves")).body.data.policy).toBe(TEXT);
+  });
+
   it("refuses a setting that stands twice, at both paths and of a patch, with its place", async () => {
     const policy = 'path "x" {\n  capabilities = ["deny"]\n  capabilities = ["read"]\n}';
     const errors = ['failed to parse policy: path "x": "capabilities" is already set on line 2 (line 3, column 3)'];

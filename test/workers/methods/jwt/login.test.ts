@@ -56,6 +56,13 @@ async function mount(path: string, config: Record<string, unknown>, role: Record
 const byKey = () => ({ jwt_validation_pubkeys: issuer.pem, bound_issuer: ISSUER });
 
 describe("a login by JWT", () => {
+  it("takes no claim with half of a surrogate pair for another one", async () => {
+    const login = await mount("halves", byKey());
+    expect((await login(await issuer.sign({ sub: "user-\ufffd" }))).status).toBe(200);
+    const other = await login(await issuer.sign({ sub: "user-\ud800" }));
+    expect([other.status, other.error]).toEqual([400, expect.stringContaining("its claims are no JSON object")]);
+  });
+
   it("gives the role's token to the user that the claim names", async () => {
     const login = await mount("plain", byKey(), { claim_mappings: { repository: "repo" } });
     const { status, auth } = await login(await issuer.sign({ sub: "repo:acme", repository: "acme/web" }));
