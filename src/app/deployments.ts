@@ -16,6 +16,7 @@ export const NETWORK: TreeDeployment = {
   delayElsewhereMs: (maxAgeMs) => maxAgeMs,
   graceMs: () => 0,
   treesElsewhere: (changed) => changed,
+  makesAllTrees: false,
   // Each isolate appends by itself, and an object takes some 400 appends a second.
   auditShards: 16,
   shareOfCheck: () => 0.05,
@@ -24,7 +25,7 @@ export const NETWORK: TreeDeployment = {
 };
 
 /** `wrangler dev`: as on the network, but all objects run on one thread. */
-export const ONE_THREAD: TreeDeployment = { ...NETWORK, pace: new SharedThread() };
+export const ONE_THREAD: TreeDeployment = { ...NETWORK, pace: new SharedThread(), makesAllTrees: true };
 
 /** `npm run serve`: one isolate of one process runs the Worker and all its objects. */
 export const ONE_PROCESS: TreeDeployment = {
@@ -35,6 +36,7 @@ export const ONE_PROCESS: TreeDeployment = {
   delayElsewhereMs: () => 0,
   graceMs: (setMs) => setMs,
   treesElsewhere: () => [],
+  makesAllTrees: true,
   auditShards: 1,
   shareOfCheck: (checks) => CHECKS_OF_ONE_THREAD / checks,
   knownTokens: new SharedKnownTokens(),

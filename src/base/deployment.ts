@@ -21,6 +21,8 @@ export interface Deployment {
   graceMs(setMs: Ms): Ms;
   /** Returns those of the `changed` trees that other isolates can change too. */
   treesElsewhere(changed: readonly string[]): readonly string[];
+  /** True when no other isolate makes trees: those that were allocated before this one's start may not be listed. */
+  readonly makesAllTrees: boolean;
   /** Number of shards of the audit store: each isolate appends to one. */
   readonly auditShards: number;
   /** Maximum share of the time that each of `checks` background checks works. */

@@ -76,6 +76,7 @@ describe("a copy of the data directory", () => {
   let kept: string;
   let revoked: string;
   let later: string;
+  let listed: number;
   let restored: RunningServer;
 
   beforeAll(async () => {
@@ -88,6 +89,7 @@ describe("a copy of the data directory", () => {
     await server.stop();
     cpSync(original, copy, { recursive: true });
     const again = await startServe({ data: original, env: SECRETS });
+    listed = ((await asRoot(again, "LIST", "auth/token/accessors")).body.data as { keys: string[] }).keys.length;
     later = await newToken(again);
     await asRoot(again, "POST", "auth/token/revoke", { token: revoked });
     expect(await statusOf(again, revoked)).toBe(403);
@@ -98,6 +100,11 @@ describe("a copy of the data directory", () => {
   afterAll(async () => {
     await restored.stop();
     rmSync(above, { recursive: true, force: true });
+  });
+
+  it("is listed as soon as the server is there, also what was made right before its stop", () => {
+    // With the root token.
+    expect(listed).toBe(3);
   });
 
   it("starts as a server with the tokens at the time of the copy, and warns of it", async () => {

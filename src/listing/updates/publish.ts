@@ -3,7 +3,7 @@ import { logFailedWork } from "../../base/log.ts";
 import { inGroups } from "../../base/parallel.ts";
 import { decodeStoredId } from "../../token/ids.ts";
 import { treeAt } from "../../token/tree-stub.ts";
-import { accessorShard, accessorShardNumber } from "../accessor-shards.ts";
+import { accessorShard, accessorShardNumber, askShards } from "../accessor-shards.ts";
 import type { ListingEnv } from "../env.ts";
 import type { InventoryEntry, TreeSize } from "../inventory/entry.ts";
 import { LOST_CALL_MS, ShardQueue } from "./shard-queue.ts";
@@ -199,11 +199,43 @@ export function noteWaiting(treeId: string, waits: boolean): void {
   else waiting.delete(treeId);
 }
 
+/** Lists what an earlier process left unlisted. null before the first list that this process reads. */
+let recovery: Promise<void> | null = null;
+
+/** Has all trees list their first token that are in a ledger, because no shard is known to list it. */
+async function listUnlisted(env: ListingEnv): Promise<void> {
+  const allocated = await askShards(env, (shard) => shard.allocatedTrees());
+  await inGroups(allocated.flat(), async (treeId) => {
+    try {
+      await treeAt(env, treeId).report();
+    } catch (error) {
+      // The shard calls the tree again. A damaged tree must not close all lists.
+      logFailedWork("list of accessors", error);
+    }
+  });
+}
+
+/**
+ * Where one process makes all trees: lists what an earlier process left unlisted. It had the updates of its last seconds
+ * in memory, and a revocation by a filter right after a restart would leave those tokens out.
+ */
+async function recoverLists(env: ListingEnv): Promise<void> {
+  if (!env.deployment.makesAllTrees) return;
+  recovery ??= listUnlisted(env);
+  try {
+    await recovery;
+  } catch (error) {
+    recovery = null;
+    throw error;
+  }
+}
+
 /**
  * Publishes the updates of all trees of this isolate, and of the trees in other isolates that its requests changed
  * recently, so that a client finds what it created.
  */
 export async function publishRecent(env: ListingEnv, now: Ms): Promise<void> {
+  await recoverLists(env);
   const changed = [...recent].filter(([, at]) => at >= now - FRESHNESS_MS).map(([treeId]) => treeId);
   recent.clear();
   await inGroups([...waiting], (treeId) => treeAt(env, treeId).enqueueUpdates());
