@@ -14,6 +14,7 @@ import {
   OPTIONS,
   optionsOf,
 } from "./command-table.ts";
+import { requestIdIn } from "./commands/why-text.ts";
 import { readValues } from "./option-values.ts";
 
 type Values = Extract<ReturnType<typeof readWords<typeof OPTIONS>>, { ok: true }>["value"]["values"];
@@ -70,14 +71,16 @@ export function parseGroveArguments(
   const stray = Object.keys(given).find((option) => !Object.hasOwn(options, option));
   if (stray) return err(`${name} takes no --${stray}${didYouMean(`--${stray}`, Object.keys(options).map(dashed))}`);
   if (taken === undefined && word !== undefined) return err(`${name} does not take "${word}"`);
-  if (name !== "audit" && second !== undefined) return err(`unexpected word "${second}"`);
+  // A pasted header has two words.
+  const pasted = name === "why" && second !== undefined ? requestIdIn(`${word} ${second}`) : null;
+  if (name !== "audit" && pasted === null && second !== undefined) return err(`unexpected word "${second}"`);
   const read = readValues(given, options, now);
   if (!read.ok) return read;
   const values = { ...given, ...read.value };
   const empty = emptyRange(values);
   if (empty !== null) return err(empty);
   if (name === "help") return err({ show: "help" });
-  const command = name === "audit" ? readAudit(word, second, values) : readCommand(name, word, values, now);
+  const command = name === "audit" ? readAudit(word, second, values) : readCommand(name, pasted ?? word, values, now);
   return command.ok ? ok({ ...command.value, json }) : command;
 }
 
@@ -150,10 +153,10 @@ function readApply(file: string | undefined, { yes = false, check = false }: Val
   return ok({ kind: "apply", file, yes, check } as const);
 }
 
-/** `request` is null for the last refused request, `log` without a log. */
+/** `request` is null for the last refused request, `log` without a log. The word may be a header with the id. */
 function readWhy(word: string | undefined, { log }: Values) {
   if (word === undefined) return err("why needs the id of a request, or - for the last one that was refused");
-  return ok({ kind: "why", request: word === "-" ? null : word, log: log ?? null } as const);
+  return ok({ kind: "why", request: word === "-" ? null : (requestIdIn(word) ?? word), log: log ?? null } as const);
 }
 
 /** `backup` is null for the newest. */

@@ -182,7 +182,7 @@ export const COMMANDS = {
     brief: "says why a request was refused",
     word: "REQUEST_ID|-",
     about:
-      "says why a request was refused, from the audit store; - is the last request that was refused, of the log on standard input if there is one",
+      "says why a request was refused, from the audit store; - is the last request that was refused, of the log on standard input if there is one, or the request whose id is in the text there, such as an answer with its headers. Without an id, audit --kind refusal --since 4h [--path P] [--address A] finds it",
     options: {
       log: text("FILE", "reads this audit log instead of the audit store; - is standard input"),
     },

@@ -83,9 +83,9 @@ export function nothingIs(kind: NamedKind, text: string): string {
   return `"${harmless(text)}" is no ${noun}: ${formText}`;
 }
 
-/** The audit store has changes, logins, refusals and faults, but no reads. */
+/** The audit store has changes, logins, refusals and faults, but no reads. It has refusals after some seconds. */
 function noRequest(): string {
-  return `it is mistyped, its events are not kept any more, or it was a request that was allowed and changed nothing, which the audit store does not have one by one; by the audit log: ${asCalled("why ID --log FILE")} (${helpAsCalled("docs/audit.md")})`;
+  return `it is mistyped, less than ten seconds old, not kept any more, or it was allowed and changed nothing, as a read or one of what is not there: the audit store does not have these one by one; by the audit log: ${asCalled("why ID --log FILE")} (${helpAsCalled("docs/audit.md")})`;
 }
 
 interface Selected {

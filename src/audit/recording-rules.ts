@@ -36,8 +36,6 @@ const READING_PATHS =
  */
 const OF_OPERATORS = /^sys\/(?:init|restore|generate-root(?:-token)?)(?:\/|$)/;
 
-/** Failures that say that there is nothing to read, and refuse nothing. */
-const ABSENT: ReadonlySet<Failure["code"]> = new Set(["not_found", "no_route", "unsupported_path"]);
 /** Failures while there are no keys with which a record could be sealed. */
 const UNSEALABLE: ReadonlySet<Failure["code"]> = new Set(["sealed", "uninitialized"]);
 
@@ -66,7 +64,8 @@ export function fateOf(request: AnsweredRequest): Fate {
   if (failure === null || failure === "pending") return hasCaller ? "use" : "nothing";
   // A token that is alive and can't be used proves nothing more than one that has ended.
   if (!hasCaller || failure === "unauthenticated") return "refusal";
-  return !changes && ABSENT.has(failure) ? "use" : "record";
+  // Nothing is there to read, and nothing was refused. A path that nothing serves is a mistake that somebody looks for.
+  return !changes && failure === "not_found" ? "use" : "record";
 }
 
 /** True when the answer of a request waits until its record is stored: it may have changed something. */

@@ -1,5 +1,5 @@
 import { accessSync, constants } from "node:fs";
-import { ok, type Result } from "../../../src/base/result.ts";
+import { err, ok, type Result } from "../../../src/base/result.ts";
 import type { DeclaredRequest } from "../../declare/declaration.ts";
 import { mistakesIn } from "../../declare/known-fields.ts";
 import { hiddenBecause, linesOfRefusal, linesOfStep, placeOf, withoutSecrets } from "../../declare/plan-lines.ts";
@@ -70,7 +70,7 @@ async function warned(
 
 async function plan({ client, terminal }: Session, requests: readonly DeclaredRequest[]): Promise<Called<Step[]>> {
   const steps: Step[] = [];
-  const refusals: string[] = [];
+  const refusals: { readonly text: string; readonly status: number | null }[] = [];
   for (const request of requests) {
     terminal.progress(`${steps.length} of ${requests.length} compared`);
     const step = await stepFor(client, request);
@@ -78,12 +78,18 @@ async function plan({ client, terminal }: Session, requests: readonly DeclaredRe
       steps.push(step.value);
       continue;
     }
-    refusals.push(`${placeOf(request)}: ${step.error.message}`);
+    const { status, message } = step.error;
+    // Without a token each one is refused.
+    if (status === 403 && client.isAnonymous) return step;
+    refusals.push({ text: `${placeOf(request)}: ${message}`, status });
     // If the server does not answer, or answers with a fault of its own, the others would fail as well.
-    if (step.error.status === null || step.error.status >= 500) break;
+    if (status === null || status >= 500) break;
   }
   terminal.progress(null);
-  return refusals.length === 0 ? ok(steps) : failed(refusals.join("\n"));
+  if (refusals.length === 0) return ok(steps);
+  const message = refusals.map(({ text }) => text).join("\n");
+  // What the token lacks is said once, when it is the only reason.
+  return refusals.every(({ status }) => status === 403) ? err({ status: 403, message }) : failed(message);
 }
 
 function countOf(steps: readonly Step[], action: Step["action"]): number {

@@ -15,6 +15,7 @@ import { readEvents } from "./audit-pages.ts";
 import { showExplanation } from "./explain.ts";
 import { askerText } from "./token-lines.ts";
 import { isLogin, loginTexts, noPolicyText, wasRefused } from "./why-login.ts";
+import { noEndpoint, requestIdIn, searchFor, withoutId } from "./why-text.ts";
 
 /** A response in an audit log, or an event of the audit store. Unknown fields are dropped. */
 const LINE = z.object({
@@ -95,26 +96,36 @@ async function findRequest(session: Session, request: string | null, log: string
   const { terminal } = session;
   if (log !== null && log !== "-") {
     if (statSync(log).isDirectory()) return failed(`${log} is a directory`);
-    return ofLog(await findLine(linesOfFile(log), request), request);
+    return ofLog(session, await findLine(linesOfFile(log), request), request);
   }
   // At a terminal "-" means the last refused request in the store, as there is no log to read.
   if (log === "-" || (request === null && !terminal.interactive)) {
     const found = await findLine(terminal.lines(), request);
     // Without a terminal, as in a script, standard input may be empty and no log.
-    if (log === "-" || found !== null) return ofLog(found, request);
+    if (log === "-" || found !== null) return ofLog(session, found, request);
   }
+  return ofStore(session, request);
+}
+
+async function ofStore(session: Session, request: string | null): Promise<Called<Line>> {
   const event = await findEvent(session, request);
   if (!event.ok) return event;
   if (event.value) return ok(event.value);
-  return failed(request === null ? NONE_REFUSED : nothingIs("request", request));
+  return failed(request === null ? NONE_REFUSED : unknownText(request));
 }
 
-function ofLog(found: { line: Line | null } | null, request: string | null): Called<Line> {
+async function ofLog(session: Session, found: Found | null, request: string | null): Promise<Called<Line>> {
   if (found?.line) return ok(found.line);
-  if (request !== null && isMalformed("request", request)) return failed(nothingIs("request", request));
-  return failed(
-    request === null ? "no line of the log is of a refused request" : `no line of the log has the id ${request}`,
-  );
+  if (request !== null)
+    return failed(isMalformed("request", request) ? unknownText(request) : `no line of the log has the id ${request}`);
+  if (!found || found.isLog) return failed("no line of the log is of a refused request");
+  const id = requestIdIn(found.text);
+  return id === null ? failed(withoutId(found.text)) : ofStore(session, id);
+}
+
+function unknownText(request: string): string {
+  const text = nothingIs("request", request);
+  return isMalformed("request", request) ? `${text}. ${searchFor(request)}` : text;
 }
 
 async function* linesOfFile(file: string): AsyncIterable<InputLine> {
@@ -140,25 +151,38 @@ function isRefused(line: Line): boolean {
   return REFUSALS.has(line.status) || (isWrongInItself(line) && isLogin(line) && wasRefused(line));
 }
 
+/** What an input has. */
+interface Found {
+  readonly line: Line | null;
+  /** False for another text, such as the error message of a client. */
+  readonly isLog: boolean;
+  /** The beginning of the input. */
+  readonly text: string;
+}
+
+/** Part of a line of an audit log. */
+const IN_LOG = /"type":\s*"(?:request|response|gateway)"/;
+/** Longest text in which the id of a request is looked for, in characters. */
+const MAX_TEXT = 65_536;
+
 /**
  * Returns the line of a request, or of the last refused one. Lines that do not belong to an audit log are skipped. null for
  * an empty input.
  */
-async function findLine(
-  lines: AsyncIterable<InputLine>,
-  request: string | null,
-): Promise<{ line: Line | null } | null> {
+async function findLine(lines: AsyncIterable<InputLine>, request: string | null): Promise<Found | null> {
   let found: Line | null = null;
-  let isEmpty = true;
+  let [isEmpty, isLog, beginning] = [true, false, ""];
   for await (const { text } of lines) {
     isEmpty = false;
+    if (beginning.length < MAX_TEXT) beginning = `${beginning}${text}\n`.slice(0, MAX_TEXT);
     if (request !== null && !text.includes(request)) continue;
+    isLog ||= IN_LOG.test(text);
     const line = readLine(text);
     if (!line) continue;
     if (request === null ? isRefused(line) : line.request_id === request) found = line;
     if (found && request !== null) break;
   }
-  return isEmpty ? null : { line: found };
+  return isEmpty ? null : { line: found, isLog, text: beginning };
 }
 
 /** Most failed requests among which the last refused one is looked for. */
@@ -240,12 +264,20 @@ async function endedToken(
 /** A terminal that shows no progress. */
 const QUIET = { progress: () => {} };
 
+/** The errors of a 404 that no endpoint gave, in the log. */
+const NO_ENDPOINTS: ReadonlySet<string> = new Set(["no handler for route", "unsupported path"]);
+
+/** True for a path that nothing serves. The log has `<unknown>` in it, except where it is of words of the API. */
+const isOfNoEndpoint = ({ path, status, error }: Line): boolean =>
+  path.includes("<unknown>") || (status === 404 && NO_ENDPOINTS.has(error ?? ""));
+
 /** Why the server can't be asked about this request; null when it can. */
 function unaskable(line: Line): string | null {
   const { type, path, auth, status, token_hash: hash } = line;
   if (type === "gateway") return "The gateway answered it itself: Grove was not asked.";
   if (isLogin(line)) return noPolicyText(line);
-  if (/<(?:token|malformed|unknown)>/.test(path))
+  if (isOfNoEndpoint(line)) return noEndpoint(path);
+  if (/<(?:token|malformed)>/.test(path))
     return "The log does not have the whole path, so no policy can be asked about it.";
   if (!auth && !hash) return "It had no token, or it was refused before its token was read.";
   if (!auth)

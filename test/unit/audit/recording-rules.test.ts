@@ -26,6 +26,9 @@ describe("an answered request", () => {
   it.each<[string, Partial<AnsweredRequest>, string, boolean]>([
     ["a read", READ, "use", false],
     ["a read of what is not there", { ...READ, failure: "not_found" }, "use", false],
+    ["a read of what no mount serves", { ...READ, failure: "no_route" }, "record", false],
+    ["a read of what a mount does not serve", { ...READ, failure: "unsupported_path" }, "record", false],
+    ["the same without a caller", { ...READ, failure: "no_route", hasCaller: false }, "refusal", false],
     ["a read that policies refuse", { ...READ, failure: "permission_denied" }, "record", false],
     ["a read that fails", { ...READ, failure: "internal" }, "record", false],
     ["an open read", { ...READ, hasCaller: false }, "nothing", false],

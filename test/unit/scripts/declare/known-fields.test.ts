@@ -181,7 +181,11 @@ describe("a file with a name of a field that the server does not know", () => {
         : send(sent);
     const message = "one.a (line 2): permission denied\none.b (line 3): permission denied";
     expect(await apply(other, new GroveClient("http://127.0.0.1:1", "s.own", { send: refuse }))).toMatchObject({
-      error: { message },
+      error: { status: 403, message },
+    });
+    // Without a token the reason is one for all.
+    expect(await apply(other, new GroveClient("http://127.0.0.1:1", "", { send: refuse }))).toMatchObject({
+      error: { status: 403, message: "permission denied" },
     });
   });
 });

@@ -82,6 +82,10 @@ describe("the command line of grove", () => {
     ],
     ["audit verify", { kind: "verify", json: false }],
     ["audit archive d", { kind: "archive", directory: "d", json: false }],
+    [
+      "why X-Request-Id: 3EC50187-719e-463c-9e51-ded1453cb163",
+      { kind: "why", request: "3ec50187-719e-463c-9e51-ded1453cb163", log: null, json: false },
+    ],
     ["why -", { kind: "why", request: null, log: null, json: false }],
     ["why abc --log -", { kind: "why", request: "abc", log: "-", json: false }],
     ["completion zsh", { kind: "completion", shell: "zsh", json: false }],

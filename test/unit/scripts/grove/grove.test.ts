@@ -1420,7 +1420,7 @@ describe("grove why", () => {
     ["at no mount", { auth: null, path: "auth/<unknown>/login" }, "no auth method is mounted"],
     ["by a login", { auth: null, role: "ci" }, "It is a login"],
     ["by a batch token", { auth: { accessor: "", display_name: "", token_type: "batch" } }, "no accessor"],
-    ["whose path is not in the log", { path: "sys/<unknown>" }, "whole path"],
+    ["whose path is not in the log", { path: "sys/tokens/<token>" }, "whole path"],
     ["that the gateway answered", { type: "gateway" }, "Grove was not asked"],
   ])("says of a request %s why nobody can be asked", async (_, change, text) => {
     expect(await grove("why r1 --log -", log(line(change)))).toBe(1);
@@ -1609,8 +1609,51 @@ describe("grove why", () => {
     expect(out.join("\n")).toContain("update sys/mounts, status 429");
   });
 
+  const BAO = (url: string) => [
+    `Error reading: Error making API request.`,
+    ...["", `URL: PUT http://127.0.0.1:8200${url}`, "Code: 403. Errors:", "", "* permission denied"],
+  ];
+  const ENTITY = "1f2e3d4c-719e-463c-9e51-ded1453cb163";
+  it.each([
+    [BAO("/v1/sys/policies/acl/x"), / audit --kind refusal --since 4h --path sys\/policies\/acl\/x shows/],
+    [BAO(`/v1/identity/entity/id/${ENTITY}?a=b`), /--path identity\/entity\/id\/[\da-f-]{36} shows/],
+    [BAO("/api/v2/organizations/acme/teams"), /--path organizations\/acme\/teams shows/],
+    [BAO("/v1/secret/foo"), /There is no such endpoint: .* has no secret engines .* --since 4h shows/],
+    [BAO(`/v1/sys/leases/s.${"A".repeat(84)}`), / --since 4h shows/],
+    [['{"errors":["permission denied"]}'], / audit --kind refusal --since 4h shows/],
+  ])("names the search when a pasted text has no id of a request: %j", async (text, search) => {
+    expect(await grove("why -", log(...text))).toBe(1);
+    expect(said.at(-1)).toMatch(/^grove: the text has no id of a request, which is in the header X-Request-Id/);
+    expect(said.at(-1)).toMatch(search);
+    expect(asked).toEqual([]);
+  });
+
+  it("takes the id of a request out of a pasted text", async () => {
+    const id = "3ec50187-719e-463c-9e51-ded1453cb163";
+    replies["GET /v1/sys/audit/events"] = data({ events: [], next: "" });
+    const headers = ["HTTP/1.1 403 Forbidden", `Location: /v1/identity/entity/id/${ENTITY}`, `X-Request-Id: ${id}`];
+    for (const text of [headers, [`{"request_id":"${id}","errors":[]}`], [id]])
+      expect(await grove("why -", log(...text))).toBe(1);
+    expect(asked.map(({ request }) => request)).toEqual(
+      Array(3).fill(`GET /v1/sys/audit/events?request_id=${id}&limit=1`),
+    );
+  });
+
+  it.each([
+    [{ path: "<unknown>/<unknown>", status: 404, error: "no handler for route" }, "has no secret engines"],
+    [{ path: "<unknown>", status: 403 }, "has no secret engines"],
+    [{ path: "auth/<unknown>/role/x", status: 404, error: "no handler for route" }, "no auth method is mounted there"],
+    [{ path: "sys/auth/mounts", status: 404, error: "unsupported path" }, "has no secret engines"],
+  ])("says that nothing serves %j", async (change, text) => {
+    expect(await grove("why r1 --log -", log(line(change)))).toBe(1);
+    expect(out.join("\n")).toContain("There is no such endpoint: ");
+    expect(out.join("\n")).toContain(text);
+    expect(asked).toEqual([]);
+  });
+
   it("ends with 1 when no line is found", async () => {
     expect(await grove("why r2 --log -", log(line()))).toBe(1);
+    expect(said.at(-1)).toContain("audit --kind refusal --since 4h shows what was refused");
     expect(said.at(-1)).toMatch(/^grove: "r2" is no id of a request: /);
   });
 });
