@@ -1,5 +1,4 @@
 import * as z from "zod";
-import { MAX_NAMED_TOKENS } from "../../../src/base/limits.ts";
 import { ok } from "../../../src/base/result.ts";
 import { asCalled } from "../../local/command-line.ts";
 import { encodedPath } from "../../local/encoded-path.ts";
@@ -7,21 +6,21 @@ import type { FoundText } from "../answer-schemas.ts";
 import type { GroveCommand } from "../arguments.ts";
 import { type Called, failed } from "../client.ts";
 import { harmless, type Session, styled } from "../terminal.ts";
-import { readEvents } from "./audit-pages.ts";
 import { containAccessors } from "./contain.ts";
 import { checkEnded, unprovenOf } from "./ended-check.ts";
-import { isAlive, judge } from "./find-judgements.ts";
-import type { TextToFind } from "./find-texts.ts";
+import { isAlive, type Judged } from "./find-judgements.ts";
 import { isConfirmed } from "./revoke.ts";
+import { tokensOfLogins } from "./secret-id-logins.ts";
 import { number } from "./token-lines.ts";
 
 type Wanted = Extract<GroveCommand, { kind: "contain-text" }>;
-type Credential = NonNullable<FoundText["credential"]>;
+type Credential = Pick<NonNullable<FoundText["credential"]>, "accessor" | "path">;
 
-/** A leaked credential that is in no tree of tokens, and its text. */
+/** A leaked credential that is in no tree of tokens. */
 interface Leaked {
-  readonly text: TextToFind;
   readonly credential: Credential;
+  /** Asks the server what it is now. */
+  readonly askAgain: () => Promise<Called<Judged>>;
 }
 
 /** Deletes the token of a team or an organization. The accessor of such a token is its id. */
@@ -42,7 +41,7 @@ export async function containSecretId(session: Session, wanted: Wanted, leaked: 
   const { accessor, path } = leaked.credential;
   if (!json) terminal.out(await tokensLine(session, leaked.credential));
   if (!wanted.yes && !(await isConfirmed(terminal, "Type destroy to destroy it: ", "destroy")))
-    return failed("nothing was ended");
+    return failed("the secret-id was not destroyed");
   const destroy = `${path}/secret-id-accessor/destroy`;
   const destroyed = await client.call("POST", encodedPath(destroy), { secret_id_accessor: accessor });
   if (!destroyed.ok && destroyed.error.status === 403) return failed(`VAULT_TOKEN needs update on ${destroy}`);
@@ -61,9 +60,9 @@ export async function containSecretId(session: Session, wanted: Wanted, leaked: 
   return unnamed === 0 ? refused : failed(`${number(unnamed, "token")} of its logins may be alive; ${byRole(path)}`);
 }
 
-/** Asks the server about the text again, to prove that it is no longer accepted. */
-async function proveRefused({ client, terminal, json }: Session, { text }: Leaked, done: string) {
-  const after = await judge(client, text);
+/** Asks the server again, to prove that it is no longer accepted. */
+async function proveRefused({ terminal, json }: Session, { askAgain }: Leaked, done: string) {
+  const after = await askAgain();
   if (!after.ok) return after;
   const { state, message } = after.value;
   if (isAlive(after.value) || state === "unjudged") return failed(`it is not proved to be ${done}: ${message}`);
@@ -86,26 +85,6 @@ async function tokensLine(session: Session, { accessor, path }: Credential): Pro
   return role.value.token_ends_with_secret_id
     ? `${what}, which ${isOne ? "ends" : "end"} with it, with all below`
     : `${what}, which ${isOne ? "does" : "do"} not end with it`;
-}
-
-/** The tokens that logins with a secret-id made. */
-interface TokensOfLogins {
-  readonly accessors: readonly string[];
-  /** Number of others: batch tokens, which have no accessor, and those beyond the most that a request names. */
-  readonly unnamed: number;
-}
-
-/** Reads the logins with a secret-id in the audit store. */
-async function tokensOfLogins({ client, terminal }: Session, accessor: string): Promise<Called<TokensOfLogins>> {
-  const logins = await readEvents(client, terminal, { accessor, kind: "login" }, Number.POSITIVE_INFINITY);
-  if (!logins.ok) return logins;
-  const made = logins.value.events.flatMap(({ response }) => response?.auth?.accessor ?? []);
-  const accessors = [...new Set(made.filter((one) => one !== ""))];
-  const batch = made.filter((one) => one === "").length;
-  return ok({
-    accessors: accessors.slice(0, MAX_NAMED_TOKENS),
-    unnamed: batch + Math.max(0, accessors.length - MAX_NAMED_TOKENS),
-  });
 }
 
 /** Asks the trees about tokens, shows how many are refused, and returns those that are not proved to be. */

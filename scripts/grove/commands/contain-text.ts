@@ -3,14 +3,14 @@ import { asCalled } from "../../local/command-line.ts";
 import type { FoundText, Token } from "../answer-schemas.ts";
 import type { GroveCommand } from "../arguments.ts";
 import { type Called, failed } from "../client.ts";
-import { type Session, styled } from "../terminal.ts";
+import { harmless, type Session, styled } from "../terminal.ts";
 import { containAccessors } from "./contain.ts";
 import { containSecretId, deleteTeamToken } from "./contain-credential.ts";
 import { containLease } from "./contain-lease.ts";
 import { contextOf, isAlive, type Judged, judge } from "./find-judgements.ts";
 import { factLines, headLines, linesOf } from "./find-lines.ts";
 import { type TextToFind, textsToFind } from "./find-texts.ts";
-import { aliveWrapped, wrappedTokens } from "./wrapped-tokens.ts";
+import { aliveHeld, HOLDS_NOTHING, heldBy, judgeSecretId, type NamedSecretId } from "./held-credentials.ts";
 
 type Wanted = Extract<GroveCommand, { kind: "contain-text" }>;
 
@@ -29,7 +29,7 @@ export async function containText(session: Session, wanted: Wanted): Promise<Cal
   if (!judged.ok) return judged;
   const found = judged.value;
   if (!("chosen_id" in found)) return leftAlone(session, found);
-  if (found.state === "ended") return endedBefore(session, found);
+  if (found.state === "ended") return endedBefore(session, wanted, found);
   const end = isAlive(found) ? endOf(session, wanted, text, found) : null;
   if (end === null) return leftAlone(session, found);
   if (json && !wanted.yes) return failed("nothing was ended: with --json nothing is asked; --yes ends it");
@@ -47,35 +47,57 @@ function endOf(
   if (kind === "lease") return () => containLease(session, wanted, text);
   if (token) return () => endToken(session, wanted, kind, token);
   if (!credential) return null;
-  const leaked = { text, credential };
+  const leaked = { credential, askAgain: () => judge(session.client, text) };
   if (kind === "secret-id") return () => containSecretId(session, wanted, leaked);
   const isOfTeam = kind === "team" || kind === "organization";
   return isOfTeam ? () => deleteTeamToken(session, wanted, leaked) : null;
 }
 
 /**
- * Revokes a token with its descendants. For a wrapping token it also revokes the token inside, which nobody can unwrap any
- * more. --include-root protects root tokens that a filter matches by chance. It is not needed here, because the text
- * names one token.
+ * Revokes a token with its descendants. For a wrapping token it also ends the token or the secret-id inside, which nobody
+ * can unwrap any more. --include-root protects root tokens that a filter matches by chance. It is not needed here, because
+ * the text names one token.
  */
 async function endToken(session: Session, wanted: Wanted, kind: string, token: Token): Promise<Called<number>> {
   const { terminal, json } = session;
   const { accessor, policies } = token;
   const isRoot = policies.includes("root");
   if (isRoot && !json) terminal.out(styled(terminal, "red", "  it is a root token, to which nothing is forbidden"));
-  const inside = kind === "wrapping" ? await wrappedTokens(session, accessor) : ok([]);
-  const wrapped = inside.ok ? inside.value : [];
-  if (!json) for (const one of wrapped) terminal.out(`  holds the token ${one}, which ends with it`);
+  const inside = kind === "wrapping" ? await heldBy(session, token) : ok(HOLDS_NOTHING);
+  const { tokens, secretIds } = inside.ok ? inside.value : HOLDS_NOTHING;
+  if (!json) {
+    for (const one of tokens) terminal.out(`  holds the token ${one}, which ends with it`);
+    for (const one of secretIds)
+      terminal.out(`  holds the secret-id ${one.accessor} of ${harmless(one.path)}, which is destroyed next`);
+  }
   const includeRoot = wanted.includeRoot || isRoot;
-  const ended = await containAccessors(session, [accessor, ...wrapped], { ...wanted, includeRoot });
-  if (!ended.ok || ended.value !== 0 || inside.ok) return ended;
-  return failed(`a token that it held may be alive: which one is not known (${inside.error.message})`);
+  const ended = await containAccessors(session, [accessor, ...tokens], { ...wanted, includeRoot });
+  if (!ended.ok) return ended;
+  const destroyed = await containHeld(session, wanted, secretIds);
+  if (!destroyed.ok || destroyed.value !== 0) return destroyed;
+  if (ended.value !== 0 || inside.ok) return ended;
+  return failed(`what it held may be alive: it is not known (${inside.error.message})`);
 }
 
-async function showFound({ client, terminal, json }: Session, found: Judged): Promise<void> {
+/** Destroys secret-ids by their accessors, and ends the tokens of their logins. */
+async function containHeld(
+  session: Session,
+  wanted: Wanted,
+  secretIds: readonly NamedSecretId[],
+): Promise<Called<number>> {
+  for (const credential of secretIds) {
+    const askAgain = () => judgeSecretId(session, credential);
+    const done = await containSecretId(session, wanted, { credential, askAgain });
+    if (!done.ok || done.value !== 0) return done;
+  }
+  return ok(0);
+}
+
+async function showFound(session: Session, found: Judged): Promise<void> {
+  const { terminal, json } = session;
   if (json) terminal.out(JSON.stringify(found));
   else {
-    const context = "chosen_id" in found ? await contextOf(client, found) : null;
+    const context = "chosen_id" in found ? await contextOf(session.client, found) : null;
     for (const line of linesOf(terminal, found, "", context)) terminal.out(line);
   }
 }
@@ -88,22 +110,32 @@ async function leftAlone(session: Session, found: Judged): Promise<Called<number
 
 /**
  * Succeeds for a text that had ended before, so that the command can be repeated. It fails when something outlives the
- * text: the secret of a lease, a token from a login with a JWT, or the token that was taken from a wrapping token.
+ * text: the secret of a lease, a token from a login with a JWT, or the token that was taken from a wrapping token. A
+ * secret-id that was taken from one is destroyed: no other command does it by its accessor.
  */
-async function endedBefore(session: Session, found: FoundText): Promise<Called<number>> {
+async function endedBefore(session: Session, wanted: Wanted, found: FoundText): Promise<Called<number>> {
+  const { terminal, json } = session;
   await showFound(session, found);
   if (found.unrevoked_leases) return failed("nothing was ended: it had ended before, but a secret can still be used");
   if (found.kind === "jwt")
     return failed("nothing was ended: it had ended before, and tokens of its logins may live on");
   if (found.kind === "wrapping" && found.token) {
-    const left = await aliveWrapped(session, found.token.accessor);
+    const left = await aliveHeld(session, found.token);
     if (!left.ok) return failed(`it had ended before; what it held is not known: ${left.error.message}`);
-    const [alive] = left.value;
+    const { secretIds } = left.value;
+    const [alive] = left.value.tokens;
     if (alive)
       return failed(
         `it had ended before, but the token that it held is alive: ${asCalled(`contain --accessor ${alive}`)}`,
       );
+    if (secretIds.length > 0 && json && !wanted.yes)
+      return failed("it had ended before, but not the secret-id that it held: --yes ends that");
+    for (const { accessor, path } of json ? [] : secretIds)
+      terminal.out(
+        `It had ended before, but not what it held: the secret-id ${accessor} of ${harmless(path)}, or tokens of its logins.`,
+      );
+    if (secretIds.length > 0) return containHeld(session, wanted, secretIds);
   }
-  if (!session.json) session.terminal.out(styled(session.terminal, "green", "It had ended before."));
+  if (!json) terminal.out(styled(terminal, "green", "It had ended before."));
   return ok(0);
 }

@@ -1,8 +1,10 @@
 import { asCalled, helpAsCalled } from "../../local/command-line.ts";
 import type { FoundText } from "../answer-schemas.ts";
+import type { Called } from "../client.ts";
 import { writeCommand } from "../curl.ts";
 import { harmless } from "../terminal.ts";
 import { type FoundContext, isAlive, mayBeAlive } from "./find-judgements.ts";
+import type { Held } from "./held-credentials.ts";
 
 /** What to do about a text: commands that can be copied. */
 export function nextSteps(
@@ -30,6 +32,7 @@ export function nextSteps(
     const self = isOwn ? " --include-self" : "";
     const end = `  revoke it with all below${isNear ? ", if its text may have leaked as well" : ""}: ${asCalled(`contain --accessor ${token.accessor}${root}${self}`)}`;
     const alone = `  end the lease alone: ${readingText("contain -")}`;
+    if (kind === "wrapping") return [...about, `  end it, with what it holds: ${readingText("contain -")}`];
     return kind === "lease" ? [...about, alone, end] : [...about, end];
   }
   if (kind !== "batch" && !credential) return [];
@@ -38,6 +41,20 @@ export function nextSteps(
   const about = `  what it did: ${readingText("audit -")}`;
   if (!isAlive(found) || !credential) return [about];
   return kind === "batch" ? [about, ...batchEndLines(credential, hasRootParent)] : teamLines(credential);
+}
+
+/** What outlives a wrapping token that has ended, and how it is ended. */
+export function outlivingLines(left: Called<Held> | null): string[] {
+  if (left === null) return [];
+  if (!left.ok) return [`  what it held may be alive: it is not known (${harmless(left.error.message)})`];
+  const { tokens, secretIds } = left.value;
+  return [
+    ...tokens.map((one) => `  the token that it held is alive: ${asCalled(`contain --accessor ${one}`)}`),
+    ...secretIds.flatMap(({ accessor, path }) => [
+      `  the secret-id that it held is alive, or tokens of its logins: ${accessor} of ${harmless(path)}`,
+      `  end both: ${readingText("contain -")}`,
+    ]),
+  ];
 }
 
 /** A command that takes the text on standard input. */

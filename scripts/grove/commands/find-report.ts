@@ -2,7 +2,9 @@ import { sayProse } from "../prose.ts";
 import type { Session } from "../terminal.ts";
 import { contextOf, type Judged, mayBeAlive } from "./find-judgements.ts";
 import { linesOf, wordOf } from "./find-lines.ts";
+import { outlivingLines } from "./find-next-steps.ts";
 import type { TextToFind } from "./find-texts.ts";
+import { outliving } from "./held-credentials.ts";
 import { number } from "./token-lines.ts";
 
 /** In the order of the totals. */
@@ -20,8 +22,10 @@ export class Report {
   /** The first lines of the texts in each state. */
   readonly #lines = new Map<Judged["state"], number[]>();
   #mayBeUsed = false;
-  /** Whether the secret of a lease can be used, of a token or a lease that ended. */
+  /** Whether what a text gave can be used after its end: the secret of a lease, or what a wrapping token held. */
   #hasSecrets = false;
+  /** Whether it is not known what a wrapping token held. */
+  #isUnknown = false;
 
   /** @param hasLines whether answers name the lines of their texts. @param showsAll also texts that nothing is known of. */
   constructor(session: Session, hasLines: boolean, showsAll: boolean) {
@@ -43,10 +47,19 @@ export class Report {
     if (!this.#showsAll && judged.state === "unknown" && judged.kind === "") return;
     const where = this.#hasLines ? `, ${linesText(text)}` : "";
     const { others } = text;
-    if (json) terminal.out(JSON.stringify({ lines: text.lines, ...(others > 0 && { more_lines: others }), ...judged }));
-    else {
+    const left = await outliving(this.#session, judged);
+    this.#isUnknown ||= left?.ok === false;
+    this.#hasSecrets ||= left?.ok === true && left.value.tokens.length + left.value.secretIds.length > 0;
+    if (json) {
+      const where = { lines: text.lines, ...(others > 0 && { more_lines: others }) };
+      const held = left?.ok && {
+        held_alive: [...left.value.tokens, ...left.value.secretIds.map((one) => one.accessor)],
+      };
+      terminal.out(JSON.stringify({ ...where, ...judged, ...held }));
+    } else {
       const context = "chosen_id" in judged ? await contextOf(client, judged) : null;
       for (const line of linesOf(terminal, judged, where, context)) terminal.out(line);
+      for (const line of outlivingLines(left)) terminal.out(line);
     }
   }
 
@@ -69,7 +82,7 @@ export class Report {
         `${number(lines, "line")}, ${number(all, "text")} in the form of a token or another credential${counts}. Ids and secret-ids that were chosen have no form: --whole-lines asks about each line.`,
       );
     if (this.#count("live") + this.#count("refused") > 0 || this.#hasSecrets) return 1;
-    return this.#count("unjudged") > 0 || this.#mayBeUsed ? NOT_JUDGED : 0;
+    return this.#count("unjudged") > 0 || this.#mayBeUsed || this.#isUnknown ? NOT_JUDGED : 0;
   }
 
   /** ` (lines 2, 7, …)`. */

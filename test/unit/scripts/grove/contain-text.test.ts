@@ -299,7 +299,7 @@ describe("grove contain -", () => {
       tokensCanBeRevoked();
       expect(await contain("one", "--yes")).toBe(1);
       expect(out).toContain("refused   3 of 3 tokens: the trees that have them were asked");
-      expect(said.at(-1)).toBe("a token that it held may be alive: which one is not known (permission denied)");
+      expect(said.at(-1)).toBe("what it held may be alive: it is not known (permission denied)");
     });
 
     it("is not contained while the token that was taken from it is alive", async () => {
@@ -310,6 +310,68 @@ describe("grove contain -", () => {
         "it had ended before, but the token that it held is alive: npm run -s grove -- contain --accessor t2",
       );
       expect(await contain("one", "--yes")).toBe(0);
+    });
+  });
+
+  describe("of a wrapping token with a secret-id", () => {
+    const LOOKUP = "POST /v1/auth/app%3Fle/role/deploy/secret-id-accessor/lookup";
+    const wrapping = { ...token, path: `${PATH}/secret-id` };
+    const alive = data({ secret_id_accessor: SECRET_ID });
+    const wasWrapped = () => {
+      const event = {
+        ...{ kind: "change", type: "response", time: "2026-11-22T01:00:00Z" },
+        response: { wrap_info: { accessor: "t1", wrapped_accessor: SECRET_ID } },
+      };
+      replies["GET /v1/sys/audit/events"] = [data({ events: [event], next: "" }), logins("t9")];
+    };
+    beforeEach(() => {
+      wasWrapped();
+      replies[`POST /v1/${ADDRESS}/secret-id-accessor/destroy`] = { body: null };
+      replies[`GET /v1/${ADDRESS}`] = data({ token_ends_with_secret_id: true });
+    });
+    const destroyed = () => asked.find(({ request }) => request.endsWith("/destroy"))?.body;
+
+    it("ends it, and destroys the secret-id by its accessor, with the tokens of its logins", async () => {
+      replies["POST /v1/sys/tokens/find"] = data({ ...LIVE, kind: "wrapping", token: wrapping });
+      replies["POST /v1/sys/tokens/verify-ended"] = [ended(3), ended(1)];
+      tokensCanBeRevoked();
+      expect(await contain("one", "", ["3", "destroy"])).toBe(0);
+      expect(asked.find(({ request }) => request.endsWith("tokens/revoke"))?.body).toMatchObject({ accessors: ["t1"] });
+      expect(destroyed()).toEqual({ secret_id_accessor: SECRET_ID });
+      expect(out).toContain(`  holds the secret-id ${SECRET_ID} of ${PATH}, which is destroyed next`);
+      expect(out.slice(-2)).toEqual(["destroyed: asked again, it is ended", "1 of 1 token of its logins refused"]);
+      wasWrapped();
+      replies[LOOKUP] = alive;
+      replies["POST /v1/sys/tokens/verify-ended"] = [ended(3), ended(1)];
+      tokensCanBeRevoked();
+      expect(await contain("one", "--yes")).toBe(1);
+      expect(said.at(-1)).toBe("it is not proved to be destroyed: A look-up by its accessor finds it.");
+    });
+
+    it("destroys the secret-id that was taken from it, and says when the token alone has ended", async () => {
+      replies["POST /v1/sys/tokens/find"] = data({ ...LIVE, state: "ended", kind: "wrapping", token: wrapping });
+      replies["POST /v1/sys/tokens/verify-ended"] = ended(1);
+      replies[LOOKUP] = [alive, { status: 404, body: { errors: [] } }];
+      expect(await contain("one", "", ["no"])).toBe(1);
+      expect([said.at(-1), destroyed()]).toEqual(["the secret-id was not destroyed", undefined]);
+      wasWrapped();
+      replies[LOOKUP] = [alive, { status: 404, body: { errors: [] } }];
+      expect(await contain("one", "", ["destroy"])).toBe(0);
+      expect(destroyed()).toEqual({ secret_id_accessor: SECRET_ID });
+      expect(out).toContain("destroyed: asked again, it is ended");
+    });
+
+    it("ends the tokens of a secret-id that is used up, and is contained once they are", async () => {
+      replies["POST /v1/sys/tokens/find"] = data({ ...LIVE, state: "ended", kind: "wrapping", token: wrapping });
+      replies["POST /v1/sys/tokens/verify-ended"] = [ended(0, ["t9"]), ended(0, ["t9"]), ended(3)];
+      tokensCanBeRevoked();
+      expect(await contain("one", "--yes")).toBe(0);
+      const revoked = asked.filter(({ request }) => request === "POST /v1/sys/tokens/revoke");
+      expect(revoked[1]?.body).toMatchObject({ accessors: ["t9"] });
+      asked = [];
+      wasWrapped();
+      expect(await contain("one", "--yes")).toBe(0);
+      expect([out.at(-1), destroyed()]).toEqual(["It had ended before.", undefined]);
     });
   });
 

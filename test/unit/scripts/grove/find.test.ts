@@ -13,13 +13,15 @@ import { type Leak, leaksOf, namedSecrets, PLACES } from "../../../support/leaks
 let known: Record<string, object>;
 /** What the tokens of these accessors have above and below. */
 let lineages: Record<string, object>;
+/** What other endpoints answer, by path. */
+let answers: Record<string, unknown>;
 let status: number;
 let asked: { readonly token?: string; readonly accessor?: string }[];
 let out: string[];
 let said: string[];
 
 beforeEach(() => {
-  [known, lineages, status, asked, out, said] = [{}, {}, 200, [], [], []];
+  [known, lineages, answers, status, asked, out, said] = [{}, {}, {}, 200, [], [], []];
 });
 
 const LIVE = { state: "live", kind: "service", message: "It is alive.", chosen_id: false };
@@ -32,6 +34,8 @@ const TOKEN = {
 async function find(secret: string, json = false, wholeLines = false): Promise<number> {
   const client = new GroveClient("http://127.0.0.1:1", "s.own", {
     send: async ({ body, path }) => {
+      const answer = answers[path.split("?")[0] ?? ""];
+      if (answer) return { status: 200, retryAfter: null, text: JSON.stringify({ data: answer }) };
       if (body === undefined) {
         const lineage = lineages[path.slice(path.lastIndexOf("/") + 1)];
         return { status: lineage ? 200 : 403, retryAfter: null, text: JSON.stringify({ data: lineage, errors: [] }) };
@@ -39,8 +43,8 @@ async function find(secret: string, json = false, wholeLines = false): Promise<n
       const text = body as { readonly token?: string; readonly accessor?: string };
       asked.push(text);
       const data = known[text.token ?? text.accessor ?? ""] ?? UNKNOWN;
-      const answer = status === 200 ? { data } : { errors: ["refused"] };
-      return { status, retryAfter: null, text: JSON.stringify(answer) };
+      const found = status === 200 ? { data } : { errors: ["refused"] };
+      return { status, retryAfter: null, text: JSON.stringify(found) };
     },
   });
   const terminal = {
@@ -375,6 +379,43 @@ describe("grove find", () => {
       expect(out).toContain("  db/x: answered 503, irrevocable");
       expect(out).toContain("  sends them again, once their service answers: npm run -s grove -- leases --retry");
     }
+  });
+
+  it("names what a wrapping token held and is alive, with 1, and with 3 when that is not known", async () => {
+    const SECRET_ID = "3ec50187-719e-463c-9e51-ded1453cb163";
+    const path = "auth/approle/role/ci";
+    const contain = "npm run -s grove -- contain";
+    known.one = { ...LIVE, state: "ended", kind: "wrapping", token: { ...TOKEN, path: `${path}/secret-id` } };
+    expect(await find("one")).toBe(3);
+    expect(out.at(-1)).toMatch(/^ {2}what it held may be alive: it is not known \(/);
+    const info = (inside: string) => ({ accessor: "a", wrapped_accessor: inside });
+    const wrapped = (inside: string) => ({
+      events: [{ kind: "change", type: "response", time: "", response: { wrap_info: info(inside) } }],
+      next: "",
+    });
+    const leases = { waiting: 0, failing: 0, more: false, failures: [] };
+    const check = { checked: 1, ended: 0, unknown: 0, unrevoked_leases: leases, next: "" };
+    answers["/v1/sys/audit/events"] = wrapped("t2");
+    answers["/v1/sys/tokens/verify-ended"] = { ...check, alive: ["t2"] };
+    expect(await find("one")).toBe(1);
+    expect(out).toContain(`  the token that it held is alive: ${contain} --accessor t2`);
+    answers["/v1/sys/audit/events"] = wrapped(SECRET_ID);
+    answers[`/v1/${path}/secret-id-accessor/lookup`] = { secret_id_accessor: SECRET_ID };
+    expect(await find("one")).toBe(1);
+    expect(out).toContain(`  the secret-id that it held is alive, or tokens of its logins: ${SECRET_ID} of ${path}`);
+    expect(await find("one", true)).toBe(1);
+    expect(JSON.parse(out.at(-1) ?? "")).toMatchObject({ held_alive: [SECRET_ID] });
+    answers["/v1/sys/audit/events"] = wrapped("t2");
+    answers["/v1/sys/tokens/verify-ended"] = { ...check, alive: [] };
+    expect(await find("one")).toBe(0);
+  });
+
+  it("leads from a live wrapping token to what ends also what it holds", async () => {
+    known.one = { ...LIVE, kind: "wrapping", token: TOKEN };
+    expect(await find("one")).toBe(1);
+    const line =
+      "  end it, with what it holds: npm run -s grove -- contain - (which reads the text as this command does)";
+    expect(out.filter((one) => one.includes("contain"))).toEqual([line]);
   });
 
   it("leads from a token of a team that ended to its log", async () => {

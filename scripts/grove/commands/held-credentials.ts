@@ -1,0 +1,124 @@
+import * as z from "zod";
+import { ok } from "../../../src/base/result.ts";
+import { encodedPath } from "../../local/encoded-path.ts";
+import type { Called } from "../client.ts";
+import type { Session } from "../terminal.ts";
+import { readEvents } from "./audit-pages.ts";
+import { checkEnded, unprovenOf } from "./ended-check.ts";
+import type { Judged } from "./find-judgements.ts";
+import { tokensOfLogins } from "./secret-id-logins.ts";
+
+/** A secret-id whose text is not known. */
+export interface NamedSecretId {
+  readonly accessor: string;
+  /** The path of its role. */
+  readonly path: string;
+}
+
+/** What a wrapping token holds or held. */
+export interface Held {
+  /** Accessors of tokens. */
+  readonly tokens: readonly string[];
+  readonly secretIds: readonly NamedSecretId[];
+}
+
+export const HOLDS_NOTHING: Held = { tokens: [], secretIds: [] };
+
+/** The path of a request whose answer has a secret-id. The answer to a look-up has only its accessor. */
+const MAKES_SECRET_ID = /^(auth\/.+\/role\/[^/]+)\/(?:custom-)?secret-id$/;
+/** The accessor of a secret-id is a UUID; that of a token is longer. */
+const OF_SECRET_ID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
+
+type Wrapping = { readonly accessor: string; readonly path: string };
+
+/**
+ * Reads from the audit store what a wrapping token holds or held.
+ *
+ * @param wrapping with the path of the request whose answer was wrapped.
+ */
+export async function heldBy(
+  { client, terminal }: Pick<Session, "client" | "terminal">,
+  { accessor: wrapping, path }: Wrapping,
+): Promise<Called<Held>> {
+  const events = await readEvents(client, terminal, { accessor: wrapping }, Number.POSITIVE_INFINITY);
+  if (!events.ok) return events;
+  const infos = events.value.events.flatMap(({ response }) => (response?.wrap_info ? [response.wrap_info] : []));
+  const inside = infos.filter(({ accessor }) => accessor === wrapping).map((info) => info.wrapped_accessor ?? "");
+  const accessors = [...new Set(inside.filter((accessor) => accessor !== ""))];
+  const role = MAKES_SECRET_ID.exec(path)?.[1];
+  return ok({
+    tokens: accessors.filter((accessor) => !OF_SECRET_ID.test(accessor)),
+    secretIds:
+      role === undefined
+        ? []
+        : accessors.flatMap((accessor) => (OF_SECRET_ID.test(accessor) ? [{ accessor, path: role }] : [])),
+  });
+}
+
+/**
+ * Returns what a wrapping token held and is not proved to have ended. A secret-id counts as long as a token of its logins
+ * can be used.
+ */
+export async function aliveHeld(
+  session: Pick<Session, "client" | "terminal">,
+  wrapping: Wrapping,
+): Promise<Called<Held>> {
+  const held = await heldBy(session, wrapping);
+  if (!held.ok) return held;
+  const tokens = await unproven(session, held.value.tokens);
+  if (!tokens.ok) return tokens;
+  const secretIds: NamedSecretId[] = [];
+  for (const secretId of held.value.secretIds) {
+    const isOver = await hasEndedWithTokens(session, secretId);
+    if (!isOver.ok) return isOver;
+    if (!isOver.value) secretIds.push(secretId);
+  }
+  return ok({ tokens: tokens.value, secretIds });
+}
+
+/** Returns what a text gave that is not proved to have ended; null for any text but a wrapping token that has ended. */
+export async function outliving(
+  session: Pick<Session, "client" | "terminal">,
+  found: Judged,
+): Promise<Called<Held> | null> {
+  if (found.state !== "ended" || found.kind !== "wrapping" || !found.token) return null;
+  return aliveHeld(session, found.token);
+}
+
+async function hasEndedWithTokens(
+  session: Pick<Session, "client" | "terminal">,
+  secretId: NamedSecretId,
+): Promise<Called<boolean>> {
+  const now = await judgeSecretId(session, secretId);
+  if (!now.ok) return now;
+  if (now.value.state !== "ended") return ok(false);
+  const made = await tokensOfLogins(session, secretId.accessor);
+  if (!made.ok) return made;
+  const left = await unproven(session, made.value.accessors);
+  return left.ok ? ok(left.value.length === 0 && made.value.unnamed === 0) : left;
+}
+
+async function unproven(
+  { client }: Pick<Session, "client">,
+  accessors: readonly string[],
+): Promise<Called<readonly string[]>> {
+  if (accessors.length === 0) return ok([]);
+  const checked = await checkEnded(client, { accessors });
+  return checked.ok ? ok(unprovenOf(checked.value)) : checked;
+}
+
+const LOOKED_UP = z.object({ secret_id_accessor: z.string() });
+
+/** Asks for a secret-id by its accessor. */
+export async function judgeSecretId(
+  { client }: Pick<Session, "client">,
+  { accessor, path }: NamedSecretId,
+): Promise<Called<Judged>> {
+  const lookup = `${path}/secret-id-accessor/lookup`;
+  const found = await client.post(encodedPath(lookup), LOOKED_UP, { secret_id_accessor: accessor });
+  const judged = { kind: "secret-id", chosen_id: false } as const;
+  if (found.ok) return ok({ ...judged, state: "live", message: "A look-up by its accessor finds it." });
+  if (found.error.status === 404) return ok({ ...judged, state: "ended", message: "No secret-id has this accessor." });
+  if (found.error.status !== 403) return found;
+  return ok({ state: "unjudged", kind: "", message: `VAULT_TOKEN needs update on ${lookup}` });
+}
