@@ -15,7 +15,7 @@ const TYPE = "grove-audit-head";
 process.on("uncaughtException", ({ message }) => fail(`it can't be read: ${message}`, 2));
 function fail(message, code = 1) {
   console.log(message);
-  process.exitCode = code;
+  process.exitCode ||= code;
   if (code === 2) process.exit();
 }
 const namesIn = (folder) => (existsSync(folder) ? readdirSync(folder).toSorted() : []);
@@ -39,7 +39,22 @@ function readSigned(jws, keys) {
 const isBucket = existsSync(join(directory, "heads")) && !existsSync(join(directory, "heads.jsonl"));
 const signed = new Map(); // the heads of each object, with their times
 const texts = textsOf("heads").flatMap((text) => text.trim().split("\n"));
-if (texts.join("") === "") fail(`${directory}: no signed head: not made yet (once an hour), or taken away`, 2);
+/** Finds records that the server could not give. */
+function checkWhole(object, lines) {
+  const missing = lines.flatMap((line, at) => (/^\{"type":"(?:missing|unreadable)"\}$/.test(line) ? at + 1 : []));
+  if (missing.length > 0)
+    fail(`${object}: ${missing.length} records are missing or can't be read, the first ${missing[0]}`);
+}
+if (texts.join("") === "") {
+  const names = new Set(namesIn(directory).flatMap((name) => /^(\d+-\d+)(?:\.jsonl)?$/.exec(name)?.[1] ?? []));
+  for (const name of names) {
+    console.log(
+      `${name.replace("-", "/")}: ${linesOf(name).length} records, without a head that says if they were changed`,
+    );
+    checkWhole(name.replace("-", "/"), linesOf(name));
+  }
+  fail(`${directory}: no signed head: not made yet (once an hour), or taken away`, 2);
+}
 const { keys } = JSON.parse(readFileSync(keyFile, "utf8"));
 const read = texts.map((jws) => (jws !== "" && readSigned(jws, keys)) || {});
 const statements = read.filter(({ type }) => type === TYPE).toSorted((a, b) => (a.time < b.time ? -1 : 1));
@@ -75,6 +90,7 @@ function check(object, lines, heads) {
     }
   }
   if (lines.length < last) return fail(`${object}: the archive ends after ${lines.length} of ${last} records`);
+  checkWhole(object, lines.slice(good));
   const more = lines.length - good;
   console.log(`${object}: ${good} records are good${more > 0 ? `, ${more} later ones have no signed head yet` : ""}`);
   return digest;

@@ -205,7 +205,7 @@ export const COMMANDS = {
   audit: {
     example: "audit --kind refusal,fault --since 24h",
     codes:
-      "0 done, 1 nothing is known of what was named, a record was changed, refused or failed, 2 the command line or VAULT_ADDR is wrong",
+      "0 done, 1 nothing is known of what was named, a record was changed or is missing, refused or failed, 2 the command line or VAULT_ADDR is wrong",
     brief: "shows who made a token, what it did, and other events",
     word: "[ACCESSOR|-]",
     about:

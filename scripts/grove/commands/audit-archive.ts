@@ -12,12 +12,21 @@ import {
 import { join } from "node:path";
 import * as z from "zod";
 import { ok } from "../../../src/base/result.ts";
+import { asCalled } from "../../local/command-line.ts";
 import { makeDirectory } from "../../local/make-directory.ts";
 import { type Called, failed } from "../client.ts";
 import type { Session } from "../terminal.ts";
+import { shortTime } from "./token-lines.ts";
 
 const ARCHIVE = z.object({
-  objects: z.array(z.object({ object: z.string().regex(/^\d+\/\d+$/), state: z.string() })),
+  objects: z.array(
+    z.object({
+      object: z.string().regex(/^\d+\/\d+$/),
+      state: z.string(),
+      records: z.number(),
+      opened_at: z.string(),
+    }),
+  ),
   signed_heads: z.array(z.string().regex(/^[\w.-]+$/)),
 });
 const PAGE = z.object({ lines: z.array(z.string().regex(/^[^\n]*$/)), after: z.number(), last: z.boolean() });
@@ -53,38 +62,73 @@ function extend(file: string, lines: readonly string[]): void {
   if (lines.length > 0) appendFileSync(file, lines.map((line) => `${line}\n`).join(""), { mode: 0o600 });
 }
 
-/** Copies the records that a directory lacks into it, with signed heads and the keys that verify them. Safe to repeat. */
+/** Stands for a record that the server no longer has. It changes the digest, so a check of the archive fails. */
+const MISSING = '{"type":"missing"}';
+/** What the server gives for a record that it can't read. */
+const UNREADABLE = '{"type":"unreadable"}';
+/** Most missing records in one place: more are no gap, but a number that somebody changed. */
+const MAX_MISSING = 1_000_000;
+/** Signed heads are made this often, the first after this time. */
+const HEADS_MS = 3_600_000;
+
+/** What is wrong with an object whose records were copied. */
+interface Damage {
+  readonly object: string;
+  /** Records that are missing or can't be read. */
+  readonly missing: number;
+}
+
+/**
+ * Copies the records that a directory lacks into it, with signed heads and the keys that verify them. Safe to repeat. The
+ * exit code is 1 when records are missing or can't be read, once they should be copied.
+ */
 export async function archiveAudit({ client, terminal, json }: Session, directory: string): Promise<Called<number>> {
   makeDirectory(directory);
   // The heads come first, so that every record that they cover is copied after them.
   const archive = await client.get("sys/audit/archive", ARCHIVE);
   if (!archive.ok) return archive;
+  const { objects, signed_heads: heads } = archive.value;
+  const damaged: Damage[] = [];
   let copied = 0;
-  for (const { object, state } of archive.value.objects) {
+  for (const { object, state, records } of objects) {
     if (state === "dropped") continue;
     const file = join(directory, `${object.replace("/", "-")}.jsonl`);
-    let known = wholeLines(file);
+    let [known, missing] = [wholeLines(file), 0];
     for (let isLast = false; !isLast; ) {
       const page = await client.get(`sys/audit/archive/${object}`, PAGE, { after: String(known) });
       if (!page.ok) return page;
-      extend(file, page.value.lines);
-      known += page.value.lines.length;
-      copied += page.value.lines.length;
-      isLast = page.value.last;
+      const { lines, after, last } = page.value;
+      const gap = after - known - lines.length;
+      if (gap > MAX_MISSING) return failed(`${object}: the numbers of its records were changed`);
+      // The lines of a file keep the numbers of their records.
+      extend(file, gap > 0 ? [...Array<string>(gap).fill(MISSING), ...lines] : lines);
+      missing += Math.max(0, gap) + lines.filter((line) => line === UNREADABLE).length;
+      copied += lines.length;
+      known = after;
+      isLast = last;
       terminal.progress(`${copied} records`);
     }
+    // The server had these before the first page was read.
+    missing += Math.max(0, records - known);
+    if (missing > 0) damaged.push({ object, missing });
   }
   const keys = await client.call("GET", "identity/oidc/.well-known/keys");
   if (!keys.ok) return keys;
   const read = KEYS.safeParse(keys.value.body);
   if (!read.success) return failed("the server answered something else than keys");
   keepKeys(join(directory, "jwks.json"), read.data.keys);
-  keepHeads(join(directory, "heads.jsonl"), archive.value.signed_heads);
+  keepHeads(join(directory, "heads.jsonl"), heads);
   terminal.progress(null);
-  terminal.out(
-    json ? JSON.stringify({ directory, records: copied }) : `${copied} records were copied into ${directory}`,
-  );
-  return ok(0);
+  if (json) terminal.out(JSON.stringify({ directory, records: copied, damaged }));
+  else {
+    terminal.out(`${copied} records were copied into ${directory}`);
+    const opened = Math.min(...objects.map(({ opened_at: at }) => Date.parse(at)));
+    if (heads.length === 0 && objects.length > 0)
+      terminal.say(`no head is signed yet, the first at ${shortTime(new Date(opened + HEADS_MS).toISOString())}`);
+    for (const { object, missing } of damaged)
+      terminal.say(`${object}: ${missing} records are missing or can't be read: ${asCalled("audit verify")}`);
+  }
+  return ok(damaged.length > 0 ? 1 : 0);
 }
 
 function keepHeads(file: string, current: readonly string[]): void {

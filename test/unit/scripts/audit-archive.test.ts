@@ -58,7 +58,7 @@ function verified(): { readonly code: number | null; readonly said: string[] } {
 describe("the verification of an archive", () => {
   it("is short and needs nothing", () => {
     const script = readFileSync("scripts/verify-audit-archive.js", "utf8");
-    expect(script.split("\n").length).toBeLessThanOrEqual(100);
+    expect(script.split("\n").length).toBeLessThanOrEqual(120);
     expect([...script.matchAll(/from "(?!node:)/g)]).toEqual([]);
   });
 
@@ -98,11 +98,6 @@ describe("the verification of an archive", () => {
   const KEYS = () => join(directory, "jwks.json");
   it.each<[string, () => void, () => string]>([
     [
-      "there is no head, as in the first hour of a server",
-      () => [write("heads.jsonl", []), rmSync(KEYS())],
-      () => `${directory}: no signed head: not made yet (once an hour), or taken away`,
-    ],
-    [
       "there are no keys",
       () => rmSync(KEYS()),
       () => `it can't be read: ENOENT: no such file or directory, open '${KEYS()}'`,
@@ -114,6 +109,29 @@ describe("the verification of an archive", () => {
     take();
     const { code, said } = verified();
     expect([code, said]).toEqual([2, [expect.stringContaining(message())]]);
+  });
+
+  const NO_HEAD = () => `${directory}: no signed head: not made yet (once an hour), or taken away`;
+
+  it("says what there is without a head, as in the first hour of a server", async () => {
+    await archive();
+    write("heads.jsonl", []);
+    rmSync(KEYS());
+    const counted = (object: string, count: number) =>
+      `${object}: ${count} records, without a head that says if they were changed`;
+    expect(verified()).toEqual({ code: 2, said: [counted("0/1", 6), counted("0/2", 2), NO_HEAD()] });
+    write("0-1.jsonl", LINES.with(2, '{"type":"missing"}').with(4, '{"type":"unreadable"}'));
+    const wrong = "0/1: 2 records are missing or can't be read, the first 3";
+    expect(verified()).toEqual({ code: 1, said: [counted("0/1", 6), wrong, counted("0/2", 2), NO_HEAD()] });
+  });
+
+  it("finds a missing record among those after the last head", async () => {
+    await archive();
+    write("0-2.jsonl", [...LINES.slice(0, 2), '{"type":"missing"}']);
+    expect(verified()).toMatchObject({
+      code: 1,
+      said: expect.arrayContaining([expect.stringContaining("0/2: 1 records are missing or can't be read")]),
+    });
   });
 
   it("does not take a head that another key signed, or an object that begins elsewhere", async () => {
@@ -258,10 +276,16 @@ describe("grove audit archive", () => {
   let said: string[];
   let session: Parameters<typeof archiveAudit>[0];
   let jws: string;
+  let heads: string[];
+  let records: number;
+  let deleted: readonly number[];
   let published: Awaited<ReturnType<typeof keys>>;
 
   beforeEach(async () => {
     jws = await signed([head("0/1", 4)]);
+    heads = [jws];
+    records = 5;
+    deleted = [];
     asked = [];
     said = [];
     published = await keys();
@@ -271,18 +295,24 @@ describe("grove audit archive", () => {
       const after = Number(url.searchParams.get("after") ?? "0");
       const lines = LINES.slice(after, after + 4);
       const objects = [
-        { object: "0/1", state: "open" },
-        { object: "1/1", state: "dropped" },
+        { object: "0/1", state: "open", records, opened_at: "2026-11-29T09:12:00Z" },
+        { object: "1/1", state: "dropped", records: 9, opened_at: "2026-11-29T09:15:00Z" },
       ];
-      const page = { lines, after: after + lines.length, last: after + lines.length === LINES.length };
-      const data = url.pathname.endsWith("archive") ? { objects, signed_heads: [jws] } : page;
+      // A row of the storage was deleted: its records have numbers, and no lines.
+      const given = lines.filter((_, at) => !deleted.includes(after + at + 1));
+      const page = { lines: given, after: after + lines.length, last: after + lines.length === LINES.length };
+      const data = url.pathname.endsWith("archive") ? { objects, signed_heads: heads } : page;
       response.end(JSON.stringify(url.pathname.endsWith("keys") ? published : { data }));
     });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const address = server.address();
     const port = typeof address === "object" && address ? address.port : 0;
     const client = new GroveClient(`http://127.0.0.1:${port}`, "t");
-    const terminal = { out: (line: string) => said.push(line), say: () => {}, progress: () => {} };
+    const terminal = {
+      out: (line: string) => said.push(line),
+      say: (line: string) => said.push(line),
+      progress: () => {},
+    };
     session = { client, terminal, json: false } as unknown as typeof session;
   });
 
@@ -298,6 +328,35 @@ describe("grove audit archive", () => {
     expect(said).toEqual([`5 records were copied into ${directory}`, `0 records were copied into ${directory}`]);
     expect(readFileSync(join(directory, "heads.jsonl"), "utf8")).toBe(`${jws}\n`);
     expect(verified()).toEqual({ code: 0, said: ["0/1: 4 records are good, 2 later ones have no signed head yet"] });
+  });
+
+  it("says so when no head is signed yet, and when", async () => {
+    heads = [];
+    expect(await archiveAudit(session, directory)).toEqual({ ok: true, value: 0 });
+    expect(said.at(-1)).toBe("no head is signed yet, the first at 2026-11-29 10:12Z");
+  });
+
+  it("says which records the server no longer has, copies the others once, and the copy does not verify", async () => {
+    heads = [];
+    deleted = [2, 3];
+    for (const count of [4, 0]) {
+      said = [];
+      expect(await archiveAudit(session, directory)).toEqual({ ok: true, value: count === 0 ? 0 : 1 });
+      expect(said[0]).toBe(`${count} records were copied into ${directory}`);
+      expect(said[2]).toBe(
+        count === 0 ? undefined : "0/1: 2 records are missing or can't be read: npm run -s grove -- audit verify",
+      );
+    }
+    expect(readFileSync(join(directory, "0-1.jsonl"), "utf8").split("\n").slice(4, 6)).toEqual(LINES.slice(4));
+    expect(verified()).toMatchObject({ code: 1 });
+    write("heads.jsonl", [jws]);
+    expect(verified()).toMatchObject({ code: 1 });
+  });
+
+  it("says so when the end was cut", async () => {
+    records = 8;
+    expect(await archiveAudit(session, directory)).toEqual({ ok: true, value: 1 });
+    expect(said.at(-1)).toContain("0/1: 2 records are missing");
   });
 
   it("takes nothing but a cut line from a file of several MiB", async () => {

@@ -1346,11 +1346,14 @@ describe("grove contain", () => {
 
 it("grove audit archive says as JSON how many records were copied", async () => {
   const directory = mkdtempSync(join(tmpdir(), "grove-archive-"));
-  replies["GET /v1/sys/audit/archive"] = data({ objects: [{ object: "0/1", state: "full" }], signed_heads: [] });
+  replies["GET /v1/sys/audit/archive"] = data({
+    objects: [{ object: "0/1", state: "full", records: 2, opened_at: "2026-11-22T05:00:00Z" }],
+    signed_heads: [],
+  });
   replies["GET /v1/sys/audit/archive/0/1"] = data({ lines: ["{}", "{}"], after: 2, last: true });
   replies["GET /v1/identity/oidc/.well-known/keys"] = { body: { keys: [] } };
   expect(await grove(`audit archive ${directory} --json`)).toBe(0);
-  expect(JSON.parse(out[0] ?? "")).toEqual({ directory, records: 2 });
+  expect(JSON.parse(out[0] ?? "")).toEqual({ directory, records: 2, damaged: [] });
   rmSync(directory, { recursive: true });
 });
 
