@@ -5,7 +5,6 @@ import {
   type AuditEvent,
   type AuditEvents,
   type AuditProblem,
-  FOUND_TEXT,
   type MadeToken,
 } from "../answer-schemas.ts";
 import type { GroveCommand } from "../arguments.ts";
@@ -20,6 +19,7 @@ import { readEvents } from "./audit-pages.ts";
 import { entityNames } from "./entity-names.ts";
 import { oneTokenIn } from "./find-texts.ts";
 import { askerText, number, preciseTime } from "./token-lines.ts";
+import { UsedSecretIds } from "./used-secret-ids.ts";
 
 /** Shows events of the audit store; for a token also its makers, its reads and the tokens below it. */
 export async function showEvents(
@@ -33,7 +33,8 @@ export async function showEvents(
   const most = limit === 0 ? Number.POSITIVE_INFINITY : limit;
   const asked = hasText ? { ...fields, token: token.value } : fields;
   const answered = await readEvents(client, terminal, asked, most);
-  const other = answered.ok || !hasText ? null : await otherQuestion(client, fields, token.value, answered.error);
+  const used = new UsedSecretIds({ client, terminal });
+  const other = answered.ok || !hasText ? null : await otherQuestion(used, fields, token.value, answered.error);
   if (other && !other.ok) return other;
   const question = other?.value ?? asked;
   const own = other ? await readEvents(client, terminal, question, most) : answered;
@@ -74,16 +75,18 @@ async function firstMakerName(client: GroveClient, { makers = [], events }: Audi
  * @param failure of the query by the text.
  */
 async function otherQuestion(
-  client: GroveClient,
+  used: UsedSecretIds,
   fields: Readonly<Record<string, string>>,
   text: string,
   failure: CallFailure,
 ): Promise<Called<Readonly<Record<string, string>>>> {
   if (failure.status !== 400) return err(failure);
-  const found = await client.post("sys/tokens/find", FOUND_TEXT, { token: text });
-  if (!found.ok) return err(failure);
-  const { kind, credential } = found.value;
-  if (kind === "secret-id" && credential) return ok({ ...fields, accessor: credential.accessor });
+  const judged = await used.judge({ lines: [1], others: 0, candidates: [text] });
+  if (!judged.ok) return err(failure);
+  const found = judged.value;
+  const { kind } = found;
+  if (kind === "secret-id" && "credential" in found && found.credential)
+    return ok({ ...fields, accessor: found.credential.accessor });
   return kind === ""
     ? err(failure)
     : failed(`${failure.message}: ${asCalled("find")} says what it is, and what to ask`);

@@ -9,23 +9,25 @@ import { containSecretId, deleteTeamToken } from "./contain-credential.ts";
 import { containLease } from "./contain-lease.ts";
 import { contextOf, isAlive, type Judged, judge } from "./find-judgements.ts";
 import { factLines, headLines, linesOf } from "./find-lines.ts";
+import { outlivingLines } from "./find-next-steps.ts";
 import { type TextToFind, textsToFind } from "./find-texts.ts";
-import { aliveHeld, HOLDS_NOTHING, heldBy, judgeSecretId, type NamedSecretId } from "./held-credentials.ts";
+import { HOLDS_NOTHING, heldBy, judgeSecretId, type NamedSecretId, outliving } from "./held-credentials.ts";
+import { UsedSecretIds } from "./used-secret-ids.ts";
 
 type Wanted = Extract<GroveCommand, { kind: "contain-text" }>;
 
 /**
  * Identifies a text as `find` does, and ends the credential that it is: a service token with its descendants, a secret-id
  * with the tokens of its logins, a lease alone, or the token of a team or an organization. For any other text it only says
- * what to do. The text itself is sent only in the body of `sys/tokens/find`. Every other request names the credential by
- * its accessor.
+ * what to do. The text itself is sent only in the bodies of `sys/tokens/find` and `sys/audit-hash`. Every other request
+ * names the credential by its accessor.
  */
 export async function containText(session: Session, wanted: Wanted): Promise<Called<number>> {
-  const { client, terminal, json } = session;
+  const { terminal, json } = session;
   const [text, second] = textsToFind(await terminal.secret("Token or secret-id (it is not shown): "));
   if (!text) return failed("there is no text: give it on standard input");
   if (second) return failed(`this is more than one text: give one; ${asCalled("find")} says what each is`);
-  const judged = await judge(client, text);
+  const judged = await new UsedSecretIds(session).judge(text);
   if (!judged.ok) return judged;
   const found = judged.value;
   if (!("chosen_id" in found)) return leftAlone(session, found);
@@ -111,7 +113,8 @@ async function leftAlone(session: Session, found: Judged): Promise<Called<number
 /**
  * Succeeds for a text that had ended before, so that the command can be repeated. It fails when something outlives the
  * text: the secret of a lease, a token from a login with a JWT, or the token that was taken from a wrapping token. A
- * secret-id that was taken from one is destroyed: no other command does it by its accessor.
+ * secret-id that was taken from one is destroyed, as no other command does it by its accessor, and the tokens of its
+ * logins are ended, also those of a secret-id that is used up.
  */
 async function endedBefore(session: Session, wanted: Wanted, found: FoundText): Promise<Called<number>> {
   const { terminal, json } = session;
@@ -119,22 +122,18 @@ async function endedBefore(session: Session, wanted: Wanted, found: FoundText): 
   if (found.unrevoked_leases) return failed("nothing was ended: it had ended before, but a secret can still be used");
   if (found.kind === "jwt")
     return failed("nothing was ended: it had ended before, and tokens of its logins may live on");
-  if (found.kind === "wrapping" && found.token) {
-    const left = await aliveHeld(session, found.token);
-    if (!left.ok) return failed(`it had ended before; what it held is not known: ${left.error.message}`);
-    const { secretIds } = left.value;
-    const [alive] = left.value.tokens;
-    if (alive)
-      return failed(
-        `it had ended before, but the token that it held is alive: ${asCalled(`contain --accessor ${alive}`)}`,
-      );
-    if (secretIds.length > 0 && json && !wanted.yes)
-      return failed("it had ended before, but not the secret-id that it held: --yes ends that");
-    for (const { accessor, path } of json ? [] : secretIds)
-      terminal.out(
-        `It had ended before, but not what it held: the secret-id ${accessor} of ${harmless(path)}, or tokens of its logins.`,
-      );
-    if (secretIds.length > 0) return containHeld(session, wanted, secretIds);
+  const left = await outliving(session, found);
+  if (left?.ok === false) return failed(`it had ended before; what outlives it is not known: ${left.error.message}`);
+  const { tokens, secretIds } = left?.value ?? HOLDS_NOTHING;
+  const [alive] = tokens;
+  if (alive)
+    return failed(
+      `it had ended before, but the token that it held is alive: ${asCalled(`contain --accessor ${alive}`)}`,
+    );
+  if (secretIds.length > 0) {
+    if (json && !wanted.yes) return failed("it had ended before, but not all that it gave: --yes ends that");
+    for (const line of json ? [] : outlivingLines(found, left)) terminal.out(line);
+    return containHeld(session, wanted, secretIds);
   }
   if (!json) terminal.out(styled(terminal, "green", "It had ended before."));
   return ok(0);

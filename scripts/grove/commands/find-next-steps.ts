@@ -3,7 +3,7 @@ import type { FoundText } from "../answer-schemas.ts";
 import type { Called } from "../client.ts";
 import { writeCommand } from "../curl.ts";
 import { harmless } from "../terminal.ts";
-import { type FoundContext, isAlive, mayBeAlive } from "./find-judgements.ts";
+import { type FoundContext, isAlive, type Judged, mayBeAlive } from "./find-judgements.ts";
 import type { Held } from "./held-credentials.ts";
 
 /** What to do about a text: commands that can be copied. */
@@ -16,7 +16,7 @@ export function nextSteps(
   // The holder of a mistyped text may also have the token that it resembles.
   const isNear = state === "mistyped" && token !== undefined;
   if (!isAlive(found) && state !== "ended" && !isNear) return [];
-  if (kind === "secret-id" && credential) return secretIdLines(credential);
+  if (kind === "secret-id" && credential) return secretIdLines(credential, state);
   if (token) {
     const hasChildren = token.children > 0;
     const about = [
@@ -43,16 +43,22 @@ export function nextSteps(
   return kind === "batch" ? [about, ...batchEndLines(credential, hasRootParent)] : teamLines(credential);
 }
 
-/** What outlives a wrapping token that has ended, and how it is ended. */
-export function outlivingLines(left: Called<Held> | null): string[] {
+/** What outlives a text that has ended, and how it is ended. */
+export function outlivingLines({ kind }: Judged, left: Called<Held> | null): string[] {
   if (left === null) return [];
-  if (!left.ok) return [`  what it held may be alive: it is not known (${harmless(left.error.message)})`];
+  const isOwn = kind === "secret-id";
+  if (!left.ok)
+    return [
+      `  ${isOwn ? "tokens of its logins" : "what it held"} may be alive: it is not known (${harmless(left.error.message)})`,
+    ];
   const { tokens, secretIds } = left.value;
   return [
     ...tokens.map((one) => `  the token that it held is alive: ${asCalled(`contain --accessor ${one}`)}`),
     ...secretIds.flatMap(({ accessor, path }) => [
-      `  the secret-id that it held is alive, or tokens of its logins: ${accessor} of ${harmless(path)}`,
-      `  end both: ${readingText("contain -")}`,
+      isOwn
+        ? "  tokens of its logins are alive"
+        : `  the secret-id that it held is alive, or tokens of its logins: ${accessor} of ${harmless(path)}`,
+      `  end ${isOwn ? "them" : "both"}: ${readingText("contain -")}`,
     ]),
   ];
 }
@@ -114,10 +120,10 @@ function teamLines({ accessor, metadata: of }: NonNullable<FoundText["credential
 }
 
 /** A secret-id is listed by its role. Tokens of its logins outlive it unless the role says otherwise. */
-function secretIdLines({ accessor }: NonNullable<FoundText["credential"]>): string[] {
+function secretIdLines({ accessor }: NonNullable<FoundText["credential"]>, state: FoundText["state"]): string[] {
   return [
     `  who made it, and its logins: ${asCalled(`audit ${accessor}`)}`,
-    `  destroy it, and end the tokens that it gave: ${readingText("contain -")}`,
+    ...(state === "ended" ? [] : [`  destroy it, and end the tokens that it gave: ${readingText("contain -")}`]),
     `  (${helpAsCalled("docs/runbook.md")}, A secret-id has leaked)`,
   ];
 }

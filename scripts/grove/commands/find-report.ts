@@ -22,9 +22,9 @@ export class Report {
   /** The first lines of the texts in each state. */
   readonly #lines = new Map<Judged["state"], number[]>();
   #mayBeUsed = false;
-  /** Whether what a text gave can be used after its end: the secret of a lease, or what a wrapping token held. */
+  /** Whether what a text gave can be used after its end: the secret of a lease, what a wrapping token held, tokens. */
   #hasSecrets = false;
-  /** Whether it is not known what a wrapping token held. */
+  /** Whether it is not known what outlives a text. */
   #isUnknown = false;
 
   /** @param hasLines whether answers name the lines of their texts. @param showsAll also texts that nothing is known of. */
@@ -59,7 +59,7 @@ export class Report {
     } else {
       const context = "chosen_id" in judged ? await contextOf(client, judged) : null;
       for (const line of linesOf(terminal, judged, where, context)) terminal.out(line);
-      for (const line of outlivingLines(left)) terminal.out(line);
+      for (const line of outlivingLines(judged, left)) terminal.out(line);
     }
   }
 

@@ -2,10 +2,10 @@ import { ok } from "../../../src/base/result.ts";
 import type { Line } from "../../local/long-lines.ts";
 import { type Called, failed } from "../client.ts";
 import type { Session } from "../terminal.ts";
-import { judge } from "./find-judgements.ts";
 import { Report } from "./find-report.ts";
 import { BY_FORM, FoundTexts, type TextToFind, textsToFind } from "./find-texts.ts";
 import { number } from "./token-lines.ts";
+import { UsedSecretIds } from "./used-secret-ids.ts";
 
 /** Texts that are asked about in parallel. */
 const AT_ONCE = 16;
@@ -38,8 +38,9 @@ async function findInWhole(session: Session, read?: string): Promise<Called<numb
   const given = read ?? (await session.terminal.secret("Text to look for, one line (it is not shown): "));
   const texts = textsToFind(given);
   if (texts.length === 0) return failed("there is no text: give it on standard input");
+  const used = new UsedSecretIds(session);
   const report = new Report(session, given.trim().includes("\n"), true);
-  const asked = await judgeAll(session, texts, report);
+  const asked = await judgeAll(session, used, texts, report);
   return asked.ok ? ok(report.end(null)) : asked;
 }
 
@@ -50,6 +51,7 @@ async function findInLines(
   input: AsyncIterator<Line>,
 ): Promise<Called<number>> {
   const texts = new FoundTexts(BY_FORM);
+  const used = new UsedSecretIds(session);
   const report = new Report(session, true, false);
   let last = 0;
   for (const line of first) texts.add(line);
@@ -58,21 +60,21 @@ async function findInLines(
     last = next.value.number;
     if (last % SHOWN_EVERY === 0) session.terminal.progress(number(last, "line"));
     if (texts.size < MAX_KEPT) continue;
-    const asked = await judgeAll(session, texts.take(false), report);
+    const asked = await judgeAll(session, used, texts.take(false), report);
     if (!asked.ok) return asked;
   }
-  const asked = await judgeAll(session, texts.take(true), report);
+  const asked = await judgeAll(session, used, texts.take(true), report);
   return asked.ok ? ok(report.end(Math.max(last, first.at(-1)?.number ?? 0))) : asked;
 }
 
 /** Lines between two updates of the progress. */
 const SHOWN_EVERY = 10_000;
 
-async function judgeAll({ client, terminal }: Session, texts: readonly TextToFind[], report: Report) {
+async function judgeAll({ terminal }: Session, used: UsedSecretIds, texts: readonly TextToFind[], report: Report) {
   for (let at = 0; at < texts.length; at += AT_ONCE) {
     if (texts.length > 1) terminal.progress(`${at} of ${number(texts.length, "text")}`);
     const group = texts.slice(at, at + AT_ONCE);
-    const judged = await Promise.all(group.map((text) => judge(client, text)));
+    const judged = await Promise.all(group.map((text) => used.judge(text)));
     terminal.progress(null);
     for (const [index, text] of group.entries()) {
       const one = judged[index];

@@ -55,20 +55,18 @@ export async function heldBy(
   });
 }
 
-/**
- * Returns what a wrapping token held and is not proved to have ended. A secret-id counts as long as a token of its logins
- * can be used.
- */
-export async function aliveHeld(
-  session: Pick<Session, "client" | "terminal">,
-  wrapping: Wrapping,
-): Promise<Called<Held>> {
+/** Returns what a wrapping token held and is not proved to have ended. */
+async function aliveHeld(session: Pick<Session, "client" | "terminal">, wrapping: Wrapping): Promise<Called<Held>> {
   const held = await heldBy(session, wrapping);
-  if (!held.ok) return held;
-  const tokens = await unproven(session, held.value.tokens);
+  return held.ok ? aliveOf(session, held.value) : held;
+}
+
+/** A secret-id counts as alive as long as a token of its logins can be used. */
+async function aliveOf(session: Pick<Session, "client" | "terminal">, held: Held): Promise<Called<Held>> {
+  const tokens = await unproven(session, held.tokens);
   if (!tokens.ok) return tokens;
   const secretIds: NamedSecretId[] = [];
-  for (const secretId of held.value.secretIds) {
+  for (const secretId of held.secretIds) {
     const isOver = await hasEndedWithTokens(session, secretId);
     if (!isOver.ok) return isOver;
     if (!isOver.value) secretIds.push(secretId);
@@ -76,13 +74,18 @@ export async function aliveHeld(
   return ok({ tokens: tokens.value, secretIds });
 }
 
-/** Returns what a text gave that is not proved to have ended; null for any text but a wrapping token that has ended. */
+/**
+ * Returns what outlives a text that has ended: what a wrapping token held, or a secret-id as long as a token of its logins
+ * can be used. null for any other text.
+ */
 export async function outliving(
   session: Pick<Session, "client" | "terminal">,
-  found: Judged,
+  { state, kind, ...found }: Judged,
 ): Promise<Called<Held> | null> {
-  if (found.state !== "ended" || found.kind !== "wrapping" || !found.token) return null;
-  return aliveHeld(session, found.token);
+  if (state !== "ended" || !("chosen_id" in found)) return null;
+  if (kind === "wrapping" && found.token) return aliveHeld(session, found.token);
+  if (kind === "secret-id" && found.credential) return aliveOf(session, { tokens: [], secretIds: [found.credential] });
+  return null;
 }
 
 async function hasEndedWithTokens(

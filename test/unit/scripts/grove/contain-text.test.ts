@@ -156,6 +156,43 @@ describe("grove contain - of a secret-id", () => {
     expect(said.at(-1)).toBe(`1 token of its logins may be alive; ${how}`);
   });
 
+  describe("that is used up", () => {
+    beforeEach(() => {
+      const login = { kind: "login", type: "response", time: "2026-11-22T01:00:00Z" };
+      const made = { role: "deploy", principal: "a-1", data: { secret_id: "hmac-1" } };
+      replies["POST /v1/sys/tokens/find"] = UNKNOWN;
+      replies["GET /v1/sys/auth"] = data({ "app?le/": { type: "approle" }, "ci/": { type: "jwt" } });
+      replies["POST /v1/sys/audit-hash/store"] = data({ hash: "hmac-1" });
+      replies["GET /v1/sys/audit/events"] = data({
+        events: [{ ...login, ...made, response: { auth: { accessor: "t1", display_name: "approle" } } }],
+        next: "",
+      });
+    });
+
+    it("is known by its logins, whose tokens are ended", async () => {
+      replies["POST /v1/sys/tokens/verify-ended"] = [ended(0, ["t1"]), ended(0, ["t1"]), ended(3)];
+      tokensCanBeRevoked();
+      expect(await contain(SECRET_ID, "--yes")).toBe(0);
+      expect(out[0]).toBe(
+        `ended: A secret-id of ${PATH} that is used up, destroyed or expired: no login takes it any more.`,
+      );
+      expect(out).toContain("  tokens of its logins are alive");
+      const revoked = asked.filter(({ request }) => request === "POST /v1/sys/tokens/revoke");
+      expect(revoked[1]?.body).toMatchObject({ accessors: ["t1"] });
+      expect(await contain(SECRET_ID, "--yes")).toBe(0);
+      expect(out.at(-1)).toBe("It had ended before.");
+    });
+
+    it("stays unknown without such a login, and when the store can't be read, which is said", async () => {
+      replies["POST /v1/sys/audit-hash/store"] = data({ hash: "hmac-2" });
+      expect(await contain(SECRET_ID, "--yes")).toBe(1);
+      expect(out).toEqual(["unknown: Nothing is known."]);
+      replies["GET /v1/sys/audit/events"] = { status: 403, body: { errors: ["permission denied"] } };
+      expect(await contain(SECRET_ID, "--yes")).toBe(1);
+      expect(out.at(-1)).toMatch(/^unknown: Nothing is known\. Whether logins were made with it, .* is not known: /);
+    });
+  });
+
   it("names the right that is missing", async () => {
     replies[`POST /v1/${ADDRESS}/secret-id-accessor/destroy`] = {
       status: 403,
