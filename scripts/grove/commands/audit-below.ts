@@ -50,7 +50,7 @@ export async function withAllBelow(
 }
 
 /** All tokens below a token: an answer has some of them. */
-async function wholeLineage(client: GroveClient, terminal: Pick<Terminal, "progress">, own: AuditEvents) {
+export async function wholeLineage(client: GroveClient, terminal: Pick<Terminal, "progress">, own: AuditEvents) {
   const { accessor = "" } = own;
   let below = own.below ?? [];
   let [next = "", complete] = [own.below_next, own.complete];

@@ -12,6 +12,7 @@ import { factLines, headLines, linesOf } from "./find-lines.ts";
 import { outlivingLines } from "./find-next-steps.ts";
 import { type TextToFind, textsToFind } from "./find-texts.ts";
 import { HOLDS_NOTHING, heldBy, judgeSecretId, type NamedSecretId, outliving } from "./held-credentials.ts";
+import { showOrphans } from "./orphans-made.ts";
 import { UsedSecretIds } from "./used-secret-ids.ts";
 
 type Wanted = Extract<GroveCommand, { kind: "contain-text" }>;
@@ -136,5 +137,5 @@ async function endedBefore(session: Session, wanted: Wanted, found: FoundText): 
     return containHeld(session, wanted, secretIds);
   }
   if (!json) terminal.out(styled(terminal, "green", "It had ended before."));
-  return ok(0);
+  return found.kind === "service" && found.token ? showOrphans(session, [found.token.accessor]) : ok(0);
 }

@@ -8,6 +8,7 @@ import { prose } from "../prose.ts";
 import { harmless, type Session, styled, type Terminal } from "../terminal.ts";
 import { checkEnded, repeatCheck } from "./ended-check.ts";
 import { failingLine, sendAgain } from "./leases.ts";
+import { showOrphans } from "./orphans-made.ts";
 import { revokeSelected } from "./revoke.ts";
 import { askerText, countText, number, preciseTime } from "./token-lines.ts";
 import { NOT_LISTED } from "./unknown-names.ts";
@@ -16,8 +17,8 @@ type Contain = Extract<GroveCommand, { kind: "contain" }>;
 
 /**
  * Revokes the tokens that a search, a filter or accessors select, and proves it. Before the revocation it shows the
- * numbers and asks; after it, the receipt and the answer of each tree. Returns 1 when a token, or the secret of a
- * lease, can still be used.
+ * numbers and asks; after it, the receipt and the answer of each tree, and for accessors what they made that is not below
+ * them. Returns 1 when a token, or the secret of a lease, can still be used.
  */
 export async function containTokens(session: Session, wanted: Contain): Promise<Called<number>> {
   if (wanted.job !== null) {
@@ -49,7 +50,10 @@ async function endTokens(session: Session, wanted: Contain): Promise<Called<numb
     return failed(`${leftOutText(skipped)}: nothing was ended${others}`);
   }
   // The proof fails for a job that is not done, too.
-  return proveEnd(session, job);
+  const proved = await proveEnd(session, job);
+  if (!proved.ok || wanted.accessors.length === 0) return proved;
+  const orphans = await showOrphans(session, wanted.accessors);
+  return orphans.ok ? ok(Math.max(proved.value, orphans.value)) : orphans;
 }
 
 /** Says that nothing is revoked, and which live tokens match but are left out. */

@@ -285,6 +285,48 @@ describe("grove contain -", () => {
     ]);
   });
 
+  describe("of a token that made others", () => {
+    const made = { made_by: "t1", time: "", request_id: "r", path: "auth/token/create-orphan", client_address: null };
+    const of = (accessor: string, type = "service") => ({
+      ...{ ...made, accessor, display_name: "ops", token_type: type, depth: 1 },
+    });
+    beforeEach(() => {
+      replies["POST /v1/sys/tokens/find"] = data({ ...LIVE, kind: "service", token });
+      replies["GET /v1/sys/audit/events"] = data({ events: [], next: "", below: [of("o1"), of("h", "batch")] });
+      replies["GET /v1/sys/tokens/o1"] = data({
+        ...{ token: { ...token, accessor: "o1", display_name: "token-ops", policies: ["root"] }, ancestors: [] },
+        ...{ descendants: { count: 0, more: false }, leases: { count: 0, more: false } },
+        cubbyhole: { values: 0, bytes: 0 },
+      });
+      tokensCanBeRevoked();
+    });
+    const lines = [
+      "alive     1 token that it made and that is not below:",
+      "  o1 (token-ops, policies root)",
+      "    end it with all below: npm run -s grove -- contain --accessor o1 --include-root",
+    ];
+
+    it("names the live ones that are not below it, with 1", async () => {
+      replies["POST /v1/sys/tokens/verify-ended"] = [ended(3), ended(0, ["o1"])];
+      expect(await contain("one", "--yes")).toBe(1);
+      expect(out.slice(-3)).toEqual(lines);
+      expect(asked.findLast(({ request }) => request.endsWith("verify-ended"))?.body).toEqual({ accessors: ["o1"] });
+      tokensCanBeRevoked();
+      replies["POST /v1/sys/tokens/verify-ended"] = [ended(3), ended(1)];
+      expect(await contain("one", "--yes")).toBe(0);
+    });
+
+    it("names them also when it had ended before, and says when they are not known", async () => {
+      replies["POST /v1/sys/tokens/find"] = data({ ...LIVE, state: "ended", kind: "service", token });
+      replies["POST /v1/sys/tokens/verify-ended"] = ended(0, ["o1"]);
+      expect(await contain("one", "--yes")).toBe(1);
+      expect(out.slice(-3)).toEqual(lines);
+      replies["GET /v1/sys/audit/events"] = { status: 403, body: { errors: ["permission denied"] } };
+      expect(await contain("one", "--yes")).toBe(0);
+      expect(said).toEqual([expect.stringMatching(/^whether it made tokens that are not below it is not known: /)]);
+    });
+  });
+
   it("names the token of the command, which is alive and left out", async () => {
     replies["POST /v1/sys/tokens/find"] = data({ ...LIVE, kind: "service", token });
     const none = { count: 0, total: 0, leases: { count: 0, more: false }, sample: [] };
@@ -298,6 +340,7 @@ describe("grove contain -", () => {
 
   it("can be run twice: a token that has ended is contained", async () => {
     replies["POST /v1/sys/tokens/find"] = data({ ...LIVE, state: "ended", kind: "service", token });
+    replies["GET /v1/sys/audit/events"] = logins();
     expect(await contain("one", "--yes")).toBe(0);
     expect(out.at(-1)).toBe("It had ended before.");
     const unrevoked = { ...LEASES, failing: 1 };
