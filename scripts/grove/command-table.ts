@@ -165,7 +165,7 @@ export const COMMANDS = {
   find: {
     example: "find < leaked.txt",
     codes:
-      "0 none of the texts can be used, 1 one of them can, or the server did not answer, 2 the command line or VAULT_ADDR is wrong, 3 one could not be judged, such as a part of a token, or is like a token that is alive, and none that was can be used",
+      "0 none of the texts can be used (also an accessor or the id of a lease, which are no secrets), 1 one of them can, or the server did not answer, 2 the command line or VAULT_ADDR is wrong, 3 one could not be judged, such as a part of a token, or is like a token that is alive, and none that was can be used",
     brief: "says what a leaked text is, and if it can be used",
     about:
       "reads a text from standard input, such as a log or a .env of any length, or asks for one line without showing it. Says of each token, secret-id and JWT in it what it is, whose, and its state: live, refused (its entity is disabled), ended, mistyped, elsewhere (of another installation), or not judged. It also finds what is glued together, wrapped over lines, in base64, or without its s. at the beginning. Of several lines it takes only what has the form of a token, a JWT or a named secret-id; a single line without such a form is looked up as it is. With --json one object a line for each text that something is known of, with the numbers of its lines",

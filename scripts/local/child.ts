@@ -102,10 +102,10 @@ const STACK = /^\s*stack: \S*workerd@[0-9a-f]{4,}/;
 
 /**
  * A failed connection of the Worker, which workerd logs before it throws in the Worker. The Worker catches the exception, and logs itself
- * which host could not be reached.
+ * which host could not be reached. Wrangler replaces the source by its own prefix.
  */
 const NO_CONNECTION =
-  /^workerd\/(?:jsg\/util|api\/sockets)\.c\+\+:\d+: error: .*\be = (?:rust\/worker\/ffi\.rs|kj\/async-io[\w-]*\.c\+\+):\d+: failed: /;
+  /^(?:workerd\/(?:jsg\/util|api\/sockets)\.c\+\+:\d+: error:|\S+ \[ERROR\]) (?:.*[^\w])?e = (?:rust\/worker\/ffi\.rs|kj\/async-io[\w-]*\.c\+\+):\d+: failed: /;
 
 /**
  * The time of an alarm in the runtime's list differs from the time in the object. This happens after a stop and is harmless: the object's

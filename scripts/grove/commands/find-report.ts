@@ -1,6 +1,6 @@
 import { sayProse } from "../prose.ts";
 import type { Session } from "../terminal.ts";
-import { contextOf, type Judged, mayBeAlive } from "./find-judgements.ts";
+import { contextOf, isAlive, type Judged, mayBeAlive } from "./find-judgements.ts";
 import { linesOf, wordOf } from "./find-lines.ts";
 import { outlivingLines } from "./find-next-steps.ts";
 import type { TextToFind } from "./find-texts.ts";
@@ -21,6 +21,7 @@ export class Report {
   readonly #counts = new Map<Judged["state"], number>();
   /** The first lines of the texts in each state. */
   readonly #lines = new Map<Judged["state"], number[]>();
+  #canBeUsed = false;
   #mayBeUsed = false;
   /** Whether what a text gave can be used after its end: the secret of a lease, what a wrapping token held, tokens. */
   #hasSecrets = false;
@@ -36,10 +37,13 @@ export class Report {
 
   async show(text: TextToFind, judged: Judged): Promise<void> {
     const { client, terminal, json } = this.#session;
-    // Logs are full of accessors, which are no secrets.
-    if (!this.#showsAll && "token" in judged && text.candidates.includes(judged.token?.accessor ?? "")) return;
+    // Accessors and ids of leases are no secrets, and logs are full of accessors.
+    const isAccessor = "token" in judged && text.candidates.includes(judged.token?.accessor ?? "");
+    if (!this.#showsAll && isAccessor) return;
+    const isSecret = !isAccessor && judged.kind !== "lease";
     this.#counts.set(judged.state, this.#count(judged.state) + 1);
-    this.#mayBeUsed ||= "chosen_id" in judged && mayBeAlive(judged);
+    this.#canBeUsed ||= isSecret && isAlive(judged);
+    this.#mayBeUsed ||= isSecret && "chosen_id" in judged && mayBeAlive(judged);
     this.#hasSecrets ||= "unrevoked_leases" in judged && judged.unrevoked_leases !== undefined;
     const lines = this.#lines.get(judged.state) ?? [];
     this.#lines.set(judged.state, lines);
@@ -81,7 +85,7 @@ export class Report {
         terminal,
         `${number(lines, "line")}, ${number(all, "text")} in the form of a token or another credential${counts}. Ids and secret-ids that were chosen have no form: --whole-lines asks about each line.`,
       );
-    if (this.#count("live") + this.#count("refused") > 0 || this.#hasSecrets) return 1;
+    if (this.#canBeUsed || this.#hasSecrets) return 1;
     return this.#count("unjudged") > 0 || this.#mayBeUsed || this.#isUnknown ? NOT_JUDGED : 0;
   }
 

@@ -20,6 +20,12 @@ describe("sortLine", () => {
       "▲ [WARNING] NOSENTRY SQLite alarm overdue, running despite AlarmManager mismatch; scheduledTime = 1s; actorId = 55cf",
       "chatter",
     ],
+    ["✘ [ERROR] e = rust/worker/ffi.rs:104: failed: failed to lookup address information", "chatter"],
+    [
+      "✘ [ERROR] Socket proxy disconnected abruptly; e = kj/async-io-unix.c++:186: failed: connect(): Connection refused",
+      "chatter",
+    ],
+    ["✘ [ERROR] e = workerd/jsg/modules.c++:104: failed: a module is missing", "message"],
     ["✘ [ERROR] NOSENTRY SQLite reschedule later alarm failed; e = kj/exception", "message"],
     ["✘ [ERROR] Build failed with 1 error:", "broken"],
     ["⎔ Local server updated and ready", "updated"],

@@ -77,6 +77,14 @@ describe("sys/doctor", () => {
     expect((await check("root_tokens"))?.seen).toMatch(/^2, of which 2 never end/);
   });
 
+  it("does not count a root token that a watermark has ended, and that is not cleaned up yet", async () => {
+    await createToken(root, { policies: ["root"], ttl: "1h", no_parent: true });
+    expect((await check("root_tokens"))?.seen).toMatch(/^3, of which 2 never end/);
+    await call("PUT", "sys/leases/revoke-prefix/auth/token", { token: root });
+    expect((await check("root_tokens"))?.seen).toBe("1, which never ends");
+    expect((await check("endless_tokens"))?.state).toBe("ok");
+  });
+
   it("hides no other check behind one whose object does not answer", async () => {
     const silent = failing(OidcIssuer, "firstRotation", "the disk is gone");
     const { checks } = await doctor();

@@ -7,6 +7,7 @@ import { groveVersion } from "../../../base/version.ts";
 import type { Env } from "../../../env.ts";
 import { oidcIssuerOf } from "../../../issuer/oidc-issuer.ts";
 import { countIrrevocable } from "../../../lease/queries.ts";
+import { judged, type ListedToken } from "../../../listing/inventory/entry.ts";
 import { NEVER_KEY } from "../../../listing/inventory/index-terms.ts";
 import { countByMount, countOf, pageOfInventory } from "../../../listing/inventory/queries.ts";
 import { publishRecent } from "../../../listing/updates/publish.ts";
@@ -14,7 +15,7 @@ import { ROOT_POLICY } from "../../../policy/policy-names.ts";
 import type { Installation } from "../../../system/installation.ts";
 import { sealKeyOf } from "../../../system/open-key-ring.ts";
 import { systemOf } from "../../../system/system.ts";
-import { prefixOf } from "../../../system/watermarks.ts";
+import { isEnded, prefixOf } from "../../../system/watermarks.ts";
 import { tidyOf } from "../../../tidy/tidy.ts";
 import { failingObjects } from "../status.ts";
 import { sumOfCounts } from "../tokens/token-view.ts";
@@ -62,12 +63,12 @@ type Facts = ReturnType<typeof factsOf>;
 
 /** Facts that several checks need, each read once. Nothing is read before a check asks. */
 function factsOf(context: CheckContext) {
-  const { env } = context;
+  const { env, installation } = context;
   return {
     context,
     history: once(async () => tidyOf(env).history()),
     tidy: once(async () => tidyOf(env).status()),
-    tokens: once(() => readTokens(env)),
+    tokens: once(() => readTokens(env, installation)),
   };
 }
 
@@ -218,18 +219,22 @@ async function readBackups(env: Env) {
 /** Maximum number of root tokens that are counted. */
 const MAX_ROOT_TOKENS = 1000;
 
-async function readTokens(env: Env): Promise<TokenFacts> {
+async function readTokens(env: Env, { watermarks }: Installation): Promise<TokenFacts> {
   const now = currentTime();
   await publishRecent(env, now);
   const order = { by: "created", descending: false } as const;
   const query = { filter: { policy: ROOT_POLICY }, order, after: null, limit: MAX_ROOT_TOKENS, now };
-  const { tokens, next } = await pageOfInventory(env, query);
+  const page = await pageOfInventory(env, query);
+  // What a watermark has ended is listed until it is cleaned up.
+  const tokens = page.tokens.filter((token) => !isEnded(watermarks, "open", judged(token)));
+  const endlessIn = (list: readonly ListedToken[]) => list.filter(({ expiresAt }) => expiresAt === null).length;
+  const endlessRoot = endlessIn(tokens);
   const endless = (await countOf(env, "end_hour", [NEVER_KEY])).get(NEVER_KEY) ?? 0;
   return {
     root: tokens.length,
-    endlessRoot: tokens.filter(({ expiresAt }) => expiresAt === null).length,
-    more: next !== null,
-    endless,
+    endlessRoot,
+    more: page.next !== null,
+    endless: endless - endlessIn(page.tokens) + endlessRoot,
     total: sumOfCounts(await countByMount(env, "tokens")),
   };
 }

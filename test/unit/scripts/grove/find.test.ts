@@ -130,6 +130,14 @@ describe("the texts that grove find asks about", () => {
     expect([texts(), out]).toEqual([[accessor], []]);
   });
 
+  it("are shown and can't be used when they are an accessor or the id of a lease", async () => {
+    known.a = { ...LIVE, token: TOKEN };
+    known.lease = { ...LIVE, kind: "lease", token: TOKEN };
+    known.text = { ...LIVE, token: TOKEN };
+    expect([await find("a"), await find("lease"), await find("text")]).toEqual([0, 0, 1]);
+    expect(out.filter((line) => line.includes("It is alive."))).toHaveLength(3);
+  });
+
   it("are tokens that are wrapped over lines, plain or in base64", async () => {
     for (const [, secret] of leaks) {
       for (const text of [secret, btoa(secret), btoa(`VAULT_ADDR=https://grove.example\nVAULT_TOKEN=${secret}\n`)]) {
@@ -363,7 +371,7 @@ describe("grove find", () => {
 
   it("shows of the id of a lease how it is ended alone", async () => {
     known.one = { ...LIVE, kind: "lease", token: TOKEN };
-    expect(await find("one")).toBe(1);
+    expect(await find("one")).toBe(0);
     expect(out).toContain(
       "  end the lease alone: npm run -s grove -- contain - (which reads the text as this command does)",
     );
