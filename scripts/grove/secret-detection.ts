@@ -27,6 +27,13 @@ const JWT = String.raw`(?:^|[^\w.-]|%[0-9A-Fa-f]{2})(e[wy][\w-]{8,}\.e[wy][\w-]+
 /** A secret-id beside its name. Without the name it looks like any other UUID. */
 const SECRET_ID = String.raw`secret[_-]?id\\*["']?[\s=:]+\\*["']?([\da-fA-F]{8}(?:-[\da-fA-F]{4}){3}-[\da-fA-F]{12})`;
 
+/** A UUID, which may be a secret-id without its name. */
+const LOOSE_UUID = String.raw`(?<![\w-])([\da-fA-F]{8}(?:-[\da-fA-F]{4}){3}-[\da-fA-F]{12})(?![\w-])`;
+/** The id of a secret's lease: the path that made it, and a tail in the form of an accessor. */
+const LEASE_ID = String.raw`(?<![\w./-])([\w.-]+(?:\/[\w.-]+)*\/[\w-]{42}[AEIMQUYcgkosw048][A-Za-f][\w-]{40})(?![\w/-])`;
+/** Names of UUIDs that are no secrets. */
+const NO_SECRET = String.raw`(?:accessor|(?:request|role|entity)[_-]?id)[\\"'\s=:]{1,8}$`;
+
 /** The beginning of CMS signed data in base64, the form of AWS's instance identity documents. */
 const SIGNED_DATA = String.raw`MI(?:AGCSqGSIb3DQEHAq|I[\w+/]{3}YJKoZIhvcNAQcC)`;
 /** An identity document on one line. */
@@ -116,6 +123,16 @@ export function tokensIn(line: string): string[] {
 /** The tokens, JWTs, named secret-ids and signed identity documents in a line. */
 export function credentialsIn(line: string): string[] {
   return found(line, CREDENTIALS);
+}
+
+/** The UUIDs and ids of leases in a line. Logs are full of those, and few are secrets. */
+export function looseTextsIn(line: string): string[] {
+  const forms = [LEASE_ID, LOOSE_UUID].map((form) => new RegExp(form, "g"));
+  const matches = forms.flatMap((form) => [...line.matchAll(form)]);
+  const named = new RegExp(NO_SECRET, "i");
+  return [
+    ...new Set(matches.flatMap(({ 1: text, index }) => (text && !named.test(line.slice(0, index)) ? [text] : []))),
+  ];
 }
 
 function found(line: string, forms: readonly string[]): string[] {

@@ -17,9 +17,9 @@ import { eventLines, SECRET_ID, ShownAccessors, useLines } from "./audit-lines.t
 import { problemOfName } from "./audit-names.ts";
 import { readEvents } from "./audit-pages.ts";
 import { entityNames } from "./entity-names.ts";
-import { oneTokenIn } from "./find-texts.ts";
+import { MORE_THAN_ONE, oneTokenIn } from "./find-texts.ts";
+import { judgeOne } from "./one-text.ts";
 import { askerText, number, preciseTime } from "./token-lines.ts";
-import { UsedSecretIds } from "./used-secret-ids.ts";
 
 /** Shows events of the audit store; for a token also its makers, its reads and the tokens below it. */
 export async function showEvents(
@@ -29,12 +29,14 @@ export async function showEvents(
   const given = hasText ? (await terminal.secret("Token (it is not shown): ")).trim() : "";
   if (hasText && given === "") return failed("there is no token: give it on standard input");
   const token = oneTokenIn(given);
-  if (!token.ok) return failed(token.error);
+  if (!token.ok && !token.error.startsWith(MORE_THAN_ONE)) return failed(token.error);
   const most = limit === 0 ? Number.POSITIVE_INFINITY : limit;
-  const asked = hasText ? { ...fields, token: token.value } : fields;
-  const answered = await readEvents(client, terminal, asked, most);
-  const used = new UsedSecretIds({ client, terminal });
-  const other = answered.ok || !hasText ? null : await otherQuestion(used, fields, token.value, answered.error);
+  const asked = hasText && token.ok ? { ...fields, token: token.value } : fields;
+  const answered = token.ok
+    ? await readEvents(client, terminal, asked, most)
+    : err({ status: 400, message: token.error });
+  const other =
+    answered.ok || !hasText ? null : await otherQuestion({ client, terminal }, fields, given, answered.error);
   if (other && !other.ok) return other;
   const question = other?.value ?? asked;
   const own = other ? await readEvents(client, terminal, question, most) : answered;
@@ -75,18 +77,20 @@ async function firstMakerName(client: GroveClient, { makers = [], events }: Audi
  * @param failure of the query by the text.
  */
 async function otherQuestion(
-  used: UsedSecretIds,
+  session: Pick<Session, "client" | "terminal">,
   fields: Readonly<Record<string, string>>,
-  text: string,
+  given: string,
   failure: CallFailure,
 ): Promise<Called<Readonly<Record<string, string>>>> {
   if (failure.status !== 400) return err(failure);
-  const judged = await used.judge({ lines: [1], others: 0, candidates: [text] });
-  if (!judged.ok) return err(failure);
-  const found = judged.value;
-  const { kind } = found;
-  if (kind === "secret-id" && "credential" in found && found.credential)
-    return ok({ ...fields, accessor: found.credential.accessor });
+  const one = await judgeOne(session, given);
+  if (!one.ok) return err(failure);
+  const { kind, ...found } = one.value.judged;
+  if ("chosen_id" in found) {
+    const { token, credential } = found;
+    if (kind === "secret-id" && credential) return ok({ ...fields, accessor: credential.accessor });
+    if (token && kind !== "lease" && found.state !== "mistyped") return ok({ ...fields, accessor: token.accessor });
+  }
   return kind === ""
     ? err(failure)
     : failed(`${failure.message}: ${asCalled("find")} says what it is, and what to ask`);

@@ -10,10 +10,10 @@ import { containLease } from "./contain-lease.ts";
 import { contextOf, isAlive, type Judged, judge } from "./find-judgements.ts";
 import { factLines, headLines, linesOf } from "./find-lines.ts";
 import { outlivingLines } from "./find-next-steps.ts";
-import { type TextToFind, textsToFind } from "./find-texts.ts";
+import type { TextToFind } from "./find-texts.ts";
 import { HOLDS_NOTHING, heldBy, judgeSecretId, type NamedSecretId, outliving } from "./held-credentials.ts";
+import { judgeOne } from "./one-text.ts";
 import { showOrphans } from "./orphans-made.ts";
-import { UsedSecretIds } from "./used-secret-ids.ts";
 
 type Wanted = Extract<GroveCommand, { kind: "contain-text" }>;
 
@@ -25,12 +25,9 @@ type Wanted = Extract<GroveCommand, { kind: "contain-text" }>;
  */
 export async function containText(session: Session, wanted: Wanted): Promise<Called<number>> {
   const { terminal, json } = session;
-  const [text, second] = textsToFind(await terminal.secret("Token or secret-id (it is not shown): "));
-  if (!text) return failed("there is no text: give it on standard input");
-  if (second) return failed(`this is more than one text: give one; ${asCalled("find")} says what each is`);
-  const judged = await new UsedSecretIds(session).judge(text);
-  if (!judged.ok) return judged;
-  const found = judged.value;
+  const given = await judgeOne(session, await terminal.secret("Token or secret-id (it is not shown): "));
+  if (!given.ok) return given;
+  const { text, judged: found } = given.value;
   if (!("chosen_id" in found)) return leftAlone(session, found);
   if (found.state === "ended") return endedBefore(session, wanted, found);
   const end = isAlive(found) ? endOf(session, wanted, text, found) : null;

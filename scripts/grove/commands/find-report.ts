@@ -1,3 +1,4 @@
+import { asCalled } from "../../local/command-line.ts";
 import { sayProse } from "../prose.ts";
 import type { Session } from "../terminal.ts";
 import { contextOf, isAlive, type Judged, mayBeAlive } from "./find-judgements.ts";
@@ -69,9 +70,9 @@ export class Report {
 
   /**
    * Shows the totals. Returns the exit code. @param lines number of lines in which only texts with the form of a credential
-   * were looked for; null for a whole text.
+   * were looked for; null for a whole text. @param hasMoreLoose whether UUIDs were left out.
    */
-  end(lines: number | null): number {
+  end(lines: number | null, hasMoreLoose = false): number {
     const { terminal } = this.#session;
     const all = [...this.#counts.values()].reduce((sum, count) => sum + count, 0);
     const parts = STATES.flatMap((state) => {
@@ -83,7 +84,7 @@ export class Report {
     if (lines !== null)
       sayProse(
         terminal,
-        `${number(lines, "line")}, ${number(all, "text")} in the form of a token or another credential${counts}. Ids and secret-ids that were chosen have no form: --whole-lines asks about each line.`,
+        `${number(lines, "line")}, ${number(all, "text")} in the form of a token or another credential${counts}.${hasMoreLoose ? ` Its UUIDs are too many to ask about: ${asCalled("find")} of the lines that have a secret-id does.` : ""} Ids and secret-ids that were chosen have no form: --whole-lines asks about each line.`,
       );
     if (this.#canBeUsed || this.#hasSecrets) return 1;
     return this.#count("unjudged") > 0 || this.#mayBeUsed || this.#isUnknown ? NOT_JUDGED : 0;

@@ -6,6 +6,7 @@ import {
   DeploymentSecretLines,
   deploymentSecretsIn,
   documentLine,
+  looseTextsIn,
   tokensIn,
   valueIn,
   wholeTokensIn,
@@ -30,6 +31,8 @@ export const DEPLOYMENT_SECRET_KEPT =
 const MAX_DOCUMENT = 12_000;
 /** Most line numbers that are kept for a text. */
 const MAX_LINES = 1_000;
+/** Most UUIDs and ids of leases without a name in several lines that are asked about: a log has too many. */
+export const MAX_LOOSE = 32;
 /** Most secrets of the deployment that are remembered, to recognize them where they have no name. */
 const MAX_SECRETS = 100;
 
@@ -53,10 +56,18 @@ const inDecoded = (text: string): (readonly string[])[] =>
  */
 export const WHOLE_LINES: CandidatesOf = (line) => {
   const tokens = BY_FORM(line);
-  if (tokens.length > 0) return tokens;
-  const value = valueIn(line);
-  return [value === "" || value === line ? [line] : [line, value]];
+  const whole = tokens.length === 0 ? wholeLine(line) : [];
+  const isKnown = (text: string) => whole.includes(text) || tokens.flat().some((one) => one.includes(text));
+  const loose = looseTextsIn(line).filter((text) => !isKnown(text));
+  if (tokens.length > 0) return [...tokens, ...loose.map((text) => [text])];
+  const [first, ...others] = loose;
+  return [first === undefined ? whole : [...whole, first], ...others.map((text) => [text])];
 };
+
+function wholeLine(line: string): string[] {
+  const value = valueIn(line);
+  return value === "" || value === line ? [line] : [line, value];
+}
 
 /** Collects the texts to ask about from lines, each once. A possible secret of the deployment is never asked about. */
 export class FoundTexts {
@@ -73,10 +84,23 @@ export class FoundTexts {
   /** The lines read so far of a multi-line identity document. */
   #document: { readonly number: number; text: string } | null = null;
 
-  /** @param secrets of the deployment that are in the lines. */
-  constructor(candidatesOf: CandidatesOf, secrets: readonly string[] = []) {
+  readonly #mostLoose: number;
+  /** UUIDs and ids of leases without a name, and the first line of each. */
+  readonly #loose = new Map<string, number>();
+
+  /**
+   * @param secrets of the deployment that are in the lines.
+   * @param mostLoose UUIDs and ids of leases without a name, beyond which none of them is asked about.
+   */
+  constructor(candidatesOf: CandidatesOf, secrets: readonly string[] = [], mostLoose = 0) {
     this.#candidatesOf = candidatesOf;
     this.#secrets = new Set(secrets);
+    this.#mostLoose = mostLoose;
+  }
+
+  /** True when there are more UUIDs and ids of leases without a name than are asked about. */
+  get hasMoreLoose(): boolean {
+    return this.#loose.size > this.#mostLoose;
   }
 
   /** Number of texts that were found and not taken yet. */
@@ -109,6 +133,7 @@ export class FoundTexts {
       this.#addDocument();
       this.#addHeld(false);
       this.#endWrapped();
+      this.#keepLoose();
     }
     const texts = [...this.#texts.values()];
     this.#texts.clear();
@@ -133,6 +158,15 @@ export class FoundTexts {
     for (const candidates of isSecret ? beside(held.text) : this.#candidatesOf(held.text))
       if (!open || open.alone !== candidates[0]) this.#keep(held.number, candidates);
     this.#wrapped ??= open;
+    for (const text of isSecret || this.#mostLoose === 0 ? [] : looseTextsIn(held.text))
+      if (!this.hasMoreLoose && !this.#loose.has(text)) this.#loose.set(text, held.number);
+  }
+
+  #keepLoose(): void {
+    if (this.hasMoreLoose) return;
+    const known = [...this.#texts.values()].flatMap(({ candidates }) => candidates);
+    for (const [text, line] of this.#loose) if (!known.some((one) => one.includes(text))) this.#keep(line, [text]);
+    this.#loose.clear();
   }
 
   #endWrapped(): void {
@@ -154,14 +188,17 @@ export class FoundTexts {
 }
 
 /** Finds the texts to ask about in a whole text. */
-export function textsToFind(given: string, candidatesOf: CandidatesOf = WHOLE_LINES): TextToFind[] {
-  const found = new FoundTexts(candidatesOf, deploymentSecretsIn(given));
+export function textsToFind(given: string, candidatesOf: CandidatesOf = WHOLE_LINES, mostLoose?: number): TextToFind[] {
+  const found = new FoundTexts(candidatesOf, deploymentSecretsIn(given), mostLoose);
   for (const [at, text] of given.split("\n").entries()) found.add({ number: at + 1, text });
   return found.take(true);
 }
 
 /** Of a line near a secret of the deployment, only whole tokens are asked about: anything else may be the secret. */
 const beside: CandidatesOf = (line) => [...wholeTokensIn(line).map((token) => [token]), []];
+
+/** The beginning of the message about an input with several texts. */
+export const MORE_THAN_ONE = "this is more than one text";
 
 /**
  * The one token in the input, such as VAULT_TOKEN=…, else the whole input, as a custom id has no fixed form. A possible
@@ -172,5 +209,5 @@ export function oneTokenIn(given: string): Result<string, string> {
   const tokens = hasSecret ? wholeTokensIn(given) : tokensIn(given);
   if (hasSecret && tokens.length === 0) return err(DEPLOYMENT_SECRET_KEPT);
   const [token = given] = tokens;
-  return tokens.length > 1 || /\s/.test(token) ? err("this is more than one text: give one token") : ok(token);
+  return tokens.length > 1 || /\s/.test(token) ? err(`${MORE_THAN_ONE}: give one token`) : ok(token);
 }

@@ -3,7 +3,7 @@ import type { Line } from "../../local/long-lines.ts";
 import { type Called, failed } from "../client.ts";
 import type { Session } from "../terminal.ts";
 import { Report } from "./find-report.ts";
-import { BY_FORM, FoundTexts, type TextToFind, textsToFind } from "./find-texts.ts";
+import { BY_FORM, FoundTexts, MAX_LOOSE, type TextToFind, textsToFind } from "./find-texts.ts";
 import { number } from "./token-lines.ts";
 import { UsedSecretIds } from "./used-secret-ids.ts";
 
@@ -50,7 +50,7 @@ async function findInLines(
   first: readonly Line[],
   input: AsyncIterator<Line>,
 ): Promise<Called<number>> {
-  const texts = new FoundTexts(BY_FORM);
+  const texts = new FoundTexts(BY_FORM, [], MAX_LOOSE);
   const used = new UsedSecretIds(session);
   const report = new Report(session, true, false);
   let last = 0;
@@ -64,7 +64,7 @@ async function findInLines(
     if (!asked.ok) return asked;
   }
   const asked = await judgeAll(session, used, texts.take(true), report);
-  return asked.ok ? ok(report.end(Math.max(last, first.at(-1)?.number ?? 0))) : asked;
+  return asked.ok ? ok(report.end(Math.max(last, first.at(-1)?.number ?? 0), texts.hasMoreLoose)) : asked;
 }
 
 /** Lines between two updates of the progress. */

@@ -361,7 +361,12 @@ describe("grove audit", () => {
       expect(out).toEqual([]);
     });
 
-    it("of a text that is a secret-id asks by its accessor", async () => {
+    it.each([
+      "0b4f2f5e-7f0b-4b9a-9d56-000000000001",
+      '"0b4f2f5e-7f0b-4b9a-9d56-000000000001"',
+      "secret_id=0b4f2f5e-7f0b-4b9a-9d56-000000000001",
+      "hey bob\nuse 0b4f2f5e-7f0b-4b9a-9d56-000000000001 thanks",
+    ])("of a text that is a secret-id, such as %j, asks by its accessor", async (text) => {
       refused = ["/v1/sys/audit/events"];
       answers = [
         {
@@ -373,7 +378,7 @@ describe("grove audit", () => {
         },
         { events: [event()], next: "" },
       ];
-      expect(await grove("audit -", null, "0b4f2f5e-7f0b-4b9a-9d56-000000000001")).toEqual({ ok: true, value: 0 });
+      expect(await grove("audit -", null, text)).toEqual({ ok: true, value: 0 });
       expect(asked.at(-1)?.path).toBe(`/v1/sys/audit/events?accessor=${ID}&limit=100`);
     });
 

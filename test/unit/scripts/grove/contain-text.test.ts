@@ -487,13 +487,26 @@ describe("grove contain -", () => {
     });
   });
 
-  it("takes one text", async () => {
+  it("takes one text, of several the one that is known", async () => {
     expect(await contain(" \n")).toBe(1);
-    expect(await contain(`s.${"A".repeat(84)}\ns.${"B".repeat(84)}`, "--yes")).toBe(1);
+    const both = `s.${"A".repeat(84)}\ns.${"B".repeat(84)}`;
+    expect(asked).toEqual([]);
+    replies["POST /v1/sys/tokens/find"] = data({ ...LIVE, kind: "service", token });
+    expect(await contain(both, "--yes")).toBe(1);
     expect(said).toEqual([
       "there is no text: give it on standard input",
       "this is more than one text: give one; npm run -s grove -- find says what each is",
     ]);
-    expect(asked).toEqual([]);
+    replies["POST /v1/sys/tokens/verify-ended"] = ended(3);
+    replies["POST /v1/sys/tokens/find"] = [UNKNOWN, data({ ...LIVE, kind: "service", token })];
+    tokensCanBeRevoked();
+    expect(await contain(both, "--yes")).toBe(0);
+    replies["POST /v1/sys/tokens/find"] = UNKNOWN;
+    const gone = { credential: { ...CREDENTIAL, accessor: "a-1", path: PATH }, kind: "secret-id", ...LIVE };
+    replies["POST /v1/sys/tokens/find"] = [data(gone), UNKNOWN];
+    replies[`POST /v1/${ADDRESS}/secret-id-accessor/destroy`] = { body: null };
+    replies["GET /v1/sys/audit/events"] = logins();
+    expect(await contain(`bob: which one?\nann: use ${SECRET_ID} please`, "--yes")).toBe(0);
+    expect(out.at(-1)).toBe("destroyed: asked again, it is unknown");
   });
 });

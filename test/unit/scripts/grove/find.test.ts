@@ -121,6 +121,27 @@ describe("the texts that grove find asks about", () => {
     }
   });
 
+  it("are UUIDs and ids of leases among words, as long as they are few, and not named as what is no secret", async () => {
+    const uuid = (at: number) => `3ec50187-719e-463c-9e51-ded1453cb${100 + at}`;
+    const lease = `database/creds/app/${token.slice(2)}`;
+    for (const text of [uuid(1), lease]) {
+      for (const input of [`hey bob use ${text} thanks`, `ann: hi\nbob: it's "${text}".\nann: thanks`]) {
+        known = { [text]: LIVE };
+        asked = [];
+        expect([input, await find(input)]).toEqual([input, 1]);
+        expect(texts().filter((one) => one === text)).toHaveLength(1);
+      }
+    }
+    asked = [];
+    await find(`x\nrequest_id=${uuid(1)} "entity_id": "${uuid(2)}" secret_id_accessor: ${uuid(3)}`);
+    expect(texts()).toEqual([]);
+    await find(Array.from({ length: 33 }, (_, at) => `a ${uuid(at)}`).join("\n"));
+    expect(texts()).toEqual([]);
+    expect(said.at(-1)).toContain("Its UUIDs are too many to ask about");
+    await find(`${uuid(1)} or\nGROVE_INIT_TOKEN=${uuid(2)}`);
+    expect(texts()).toEqual([uuid(1)]);
+  });
+
   it("are no accessors that are named as such, and what an accessor is said of is left out", async () => {
     const accessor = token.slice(2);
     for (const name of ['"accessor":"', "accessor: ", "secret_id_accessor="]) await find(`x\n${name}${accessor}`);
