@@ -84,7 +84,7 @@ export function apiPage({ paths }: ShownDocument): string {
   });
   return wrapped(`# API
 
-Every endpoint with the names and types of its fields, written by \`npm run docs:api\` from the table of routes. What each field means and how every answer looks: \`GET sys/internal/specs/openapi\`, or for one path \`bao path-help PATH\` (\`GET PATH?help=1\`). Differences from the reference: [compatibility.md](compatibility.md).
+Every endpoint with the names and types of its fields, written by \`npm run docs:api\` from the table of routes. What each field means and how every answer looks: \`GET sys/internal/specs/openapi\`, or for one path \`bao path-help PATH\` (\`GET PATH?help=1\`). Examples: [tour.md](tour.md). Differences from the reference: [compatibility.md](compatibility.md).
 
 - A request answers 200, or 204 without a body, unless the line says another status.
 - Where no verb is written, a GET shows what is named, with \`list\` it lists it, a POST or PATCH creates or changes it, and a DELETE deletes it or resets it.
