@@ -91,6 +91,14 @@ it("leases of ended tokens are said to wait, then to fail with the error, until 
   expect(await unrevoked()).toMatchObject({ failing: 1, failures: [{ lease_id: lost, next_attempt: null }] });
   await expect.poll(() => listed("irrevocable")).toEqual([{ lease_id: lost, ...failing }]);
   expect(await listed("failing")).toEqual([{ lease_id: lost, ...failing, next_attempt: null }]);
+  // Sent again in vain: it is tried again, and listed and counted once.
+  expect((await post("sys/leases/revoke", { lease_id: lost, sync: true })).status).toBe(400);
+  expect(await listed("failing")).toEqual([{ lease_id: lost, ...failing, next_attempt: expect.any(String) }]);
+  expect(await listed("irrevocable")).toEqual([{ lease_id: lost, ...failing }]);
+  expect(await countRetriedLeases(bindings, Date.now())).toMatchObject({ retried: 0 });
+  // Also when its token ended too long ago to be looked at.
+  vi.setSystemTime(Date.now() + 20 * 60_000);
+  expect(await listed("failing")).toEqual([{ lease_id: lost, ...failing, next_attempt: expect.any(String) }]);
   isDown = false;
   expect((await post("sys/leases/revoke", { lease_id: lost, sync: true })).status).toBe(204);
   expect(await unrevoked()).toEqual({ ended: 3, waiting: 0, failing: 0, more: false, failures: [] });

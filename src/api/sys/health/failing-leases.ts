@@ -1,6 +1,8 @@
 import type { Ms } from "../../../base/clock.ts";
 import { MAX_NAMED_TOKENS } from "../../../base/limits.ts";
 import type { Env } from "../../../env.ts";
+import { leaseIdOf } from "../../../lease/actions.ts";
+import { listIrrevocable } from "../../../lease/queries.ts";
 import type { OrderPosition } from "../../../listing/inventory/page-cursor.ts";
 import { ALL_ENDED, pageOfEnded, treesWithLeases } from "../../../listing/inventory/queries.ts";
 import { type AccessorCredential, decodeStoredId } from "../../../token/ids.ts";
@@ -21,7 +23,7 @@ interface Retried {
   readonly more: boolean;
 }
 
-/** As `Retried`, with the number of leases. */
+/** As `Retried`, with the number of leases that are not irrevocable. */
 export interface RetriedLeases extends Omit<Retried, "failures"> {
   readonly retried: number;
 }
@@ -56,7 +58,12 @@ export async function retriedLeases(env: Env, now: Ms, bounds = BOUNDS): Promise
   };
 }
 
+/** Irrevocable leases that are read, so that none of them is counted once more as one that is tried again. */
+const MAX_COMPARED = 10_000;
+
 export async function countRetriedLeases(env: Env, now: Ms, bounds = BOUNDS): Promise<RetriedLeases> {
   const { failures, ...rest } = await retriedLeases(env, now, bounds);
-  return { retried: failures.length, ...rest };
+  if (failures.length === 0) return { retried: 0, ...rest };
+  const irrevocable = new Set((await listIrrevocable(env, MAX_COMPARED)).map(leaseIdOf));
+  return { retried: failures.filter((failure) => !irrevocable.has(leaseIdOf(failure))).length, ...rest };
 }

@@ -103,13 +103,21 @@ function readLimit(limit: string): number | null {
 /** Irrevocable leases whose trees are asked for the token that held each: as many as a person looks at. */
 const MAX_WITH_HOLDER = 100;
 
-/** Adds the accessors of the tokens that held the first leases. */
-async function withHolders({ env, installation, request }: CallContext, leases: readonly IrrevocableLease[]) {
-  const held = await inGroups(leases.slice(0, MAX_WITH_HOLDER), async (lease) => {
-    const found = await lookupLease(env, installation, leaseIdOf(lease), request.notes);
-    return { ...lease, holder: found.ok ? found.value.holder : undefined };
-  });
-  return [...held, ...leases.slice(MAX_WITH_HOLDER)];
+/** Adds what their trees say of the first leases: the token that held each, and whether it is sent again now. */
+async function asTheyStand(
+  { env, installation, request }: CallContext,
+  leases: readonly IrrevocableLease[],
+): Promise<(IrrevocableLease & FailingLease)[]> {
+  const held = await inGroups(
+    leases.slice(0, MAX_WITH_HOLDER),
+    async (lease): Promise<IrrevocableLease & FailingLease> => {
+      const found = await lookupLease(env, installation, leaseIdOf(lease), request.notes);
+      if (!found.ok) return { ...lease, nextAttemptAt: null };
+      const { holder, nextAttemptAt = null } = found.value;
+      return { ...lease, ...(holder !== undefined && { holder }), nextAttemptAt };
+    },
+  );
+  return [...held, ...leases.slice(MAX_WITH_HOLDER).map((lease) => ({ ...lease, nextAttemptAt: null }))];
 }
 
 /** A lease whose revocation failed. */
@@ -127,11 +135,15 @@ const FAILING_VIEW = view<FailingLease>({
   "next_attempt?": ["string | null", ({ nextAttemptAt: at }) => (at === undefined ? undefined : formatTime(at))],
 });
 
-/** The irrevocable leases, and before them those of lately ended tokens that are tried again. */
+/**
+ * The irrevocable leases, and before them those of lately ended tokens that are tried again. The index has an irrevocable
+ * lease that is tried again until its target accepts it: it is shown once.
+ */
 async function failingReply(env: Env, given: readonly FailingLease[], isCut: boolean): Answered {
   const { failures, more } = await retriedLeases(env, currentTime());
   const retried = failures.map(({ accessor, ...failure }): FailingLease => ({ ...failure, holder: accessor }));
-  const leases = [...retried, ...given.map((lease) => ({ ...lease, nextAttemptAt: null }))].map(FAILING_VIEW.show);
+  const known = new Set(retried.map(leaseIdOf));
+  const leases = [...retried, ...given.filter((lease) => !known.has(leaseIdOf(lease)))].map(FAILING_VIEW.show);
   const warnings = [...(more ? [MORE_MAY_FAIL] : []), ...(isCut ? [TOO_MANY] : [])];
   return dataReply({ lease_count: leases.length, leases }, warnings.length > 0 ? warnings : undefined);
 }
@@ -222,10 +234,10 @@ export const LEASE_REVOCATION_ROUTES: readonly Route[] = [
       if (fields.type !== "irrevocable" && fields.type !== "failing") return NOT_FOUND;
       const most = Math.min(asked, MAX_LIST);
       const leases = await listIrrevocable(env, most + 1);
-      const held = await withHolders(context, leases.slice(0, most));
+      const held = await asTheyStand(context, leases.slice(0, most));
       const isCut = leases.length > most && (fields.limit === "" || asked > most);
       if (fields.type === "failing") return failingReply(env, held, leases.length > most);
-      const shown = held.map(FAILING_VIEW.show);
+      const shown = held.map(({ nextAttemptAt: _, ...lease }) => FAILING_VIEW.show(lease));
       const warnings = isCut ? [fields.limit === "" ? TOO_MANY : TOO_MANY_FOR_ONE_ANSWER] : undefined;
       return dataReply({ lease_count: shown.length, leases: shown }, warnings);
     },
