@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { ok } from "../../../src/base/result.ts";
-import { FOUND_TEXT, type FoundText, LINEAGE, type Lineage } from "../answer-schemas.ts";
+import { type Count, FOUND_TEXT, type FoundText, LINEAGE, type Lineage, PAGE } from "../answer-schemas.ts";
 import type { Called, GroveClient } from "../client.ts";
 import { DEPLOYMENT_SECRET_KEPT, type TextToFind } from "./find-texts.ts";
 
@@ -45,14 +45,18 @@ export interface FoundContext {
   readonly lineage: Lineage | null;
   readonly isOwn: boolean;
   readonly hasRootParent: boolean;
+  /** How many service tokens a revocation by the path of a batch token would end; null when that is not known. */
+  readonly madeAtPath: Count | null;
 }
 
 /** Asks for what the lines about a text show. */
 export async function contextOf(client: GroveClient, found: FoundText): Promise<FoundContext> {
+  const isLiveBatch = found.kind === "batch" && isAlive(found);
   return {
+    madeAtPath: isLiveBatch && found.credential ? await countAtPath(client, found.credential.path) : null,
     lineage: await lineageOf(client, found),
     isOwn: found.token !== undefined && mayBeAlive(found) && (await isOwn(client, found.token.accessor)),
-    hasRootParent: found.kind === "batch" && isAlive(found) && (await hasRootParent(client, found)),
+    hasRootParent: isLiveBatch && (await hasRootParent(client, found)),
   };
 }
 
@@ -77,4 +81,17 @@ async function hasRootParent(client: GroveClient, { credential }: FoundText): Pr
   if (!credential || credential.parent === null) return false;
   const asked = await client.post("sys/tokens/find", FOUND_TEXT, { accessor: credential.parent });
   return asked.ok && (asked.value.token?.policies ?? []).includes("root");
+}
+
+/** Tokens that are counted. */
+const MAX_COUNTED = 1_000;
+
+/** Counts the service tokens of a path and the paths below it. */
+async function countAtPath(client: GroveClient, path: string): Promise<Count | null> {
+  const page = await client.get("sys/tokens", PAGE, { path_prefix: path, limit: String(MAX_COUNTED) });
+  if (!page.ok) return null;
+  const { tokens, next } = page.value;
+  // The filter takes any path that begins so; a revocation by path takes whole segments.
+  const made = tokens.filter((token) => token.path === path || token.path.startsWith(`${path}/`));
+  return { count: made.length, more: next !== "" };
 }

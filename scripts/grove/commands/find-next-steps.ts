@@ -1,15 +1,16 @@
 import { asCalled, helpAsCalled } from "../../local/command-line.ts";
-import type { FoundText } from "../answer-schemas.ts";
+import type { Count, FoundText } from "../answer-schemas.ts";
 import type { Called } from "../client.ts";
 import { writeCommand } from "../curl.ts";
 import { harmless } from "../terminal.ts";
 import { type FoundContext, isAlive, type Judged, mayBeAlive } from "./find-judgements.ts";
 import type { Held } from "./held-credentials.ts";
+import { countText } from "./token-lines.ts";
 
 /** What to do about a text: commands that can be copied. */
 export function nextSteps(
   found: FoundText,
-  { isOwn, hasRootParent }: Pick<FoundContext, "isOwn" | "hasRootParent">,
+  { isOwn, hasRootParent, madeAtPath }: Pick<FoundContext, "isOwn" | "hasRootParent" | "madeAtPath">,
 ): string[] {
   const { state, token, credential, kind } = found;
   if (kind === "jwt" || kind === "identity-document") return loginTextLines(found);
@@ -40,7 +41,7 @@ export function nextSteps(
   if (state === "ended" && team) return endedTeamLines(team, credential.accessor);
   const about = `  what it did: ${readingText("audit -")}`;
   if (!isAlive(found) || !credential) return [about];
-  return kind === "batch" ? [about, ...batchEndLines(credential, hasRootParent)] : teamLines(credential);
+  return kind === "batch" ? [about, ...batchEndLines(credential, hasRootParent, madeAtPath)] : teamLines(credential);
 }
 
 /** What outlives a text that has ended, and how it is ended. */
@@ -132,13 +133,23 @@ function secretIdLines({ accessor }: NonNullable<FoundText["credential"]>, state
 function batchEndLines(
   { parent, path, entity_id: entity }: NonNullable<FoundText["credential"]>,
   hasRootParent: boolean,
+  madeAtPath: Count | null,
 ): string[] {
+  const alone = "  a batch token can't be ended alone";
   // Revoking a root token with all its descendants would be out of proportion.
   if (parent !== null && !hasRootParent) {
-    return [`  revoke it with its parent and everything below that: ${asCalled(`contain --accessor ${parent}`)}`];
+    return [
+      alone,
+      `  revoke it with its parent and everything below that: ${asCalled(`contain --accessor ${parent}`)}`,
+    ];
   }
+  const others =
+    madeAtPath === null
+      ? "service tokens and batch tokens that no list has"
+      : `${countText(madeAtPath, "service token")} with all below, and batch tokens, which no list has`;
   return [
-    `  revoke it with everything issued at its path: ${writeCommand(`sys/leases/revoke-prefix/${path}`)}`,
+    alone,
+    `  revoke it with everything issued at its path, ${others}: ${writeCommand(`sys/leases/revoke-prefix/${path}`)}`,
     ...(entity === ""
       ? []
       : [

@@ -535,8 +535,9 @@ describe("grove find", () => {
       known.p = { ...LIVE, token: TOKEN };
       expect(await find("one")).toBe(1);
       expect(asked).toEqual([{ token: "one" }, { accessor: "p" }]);
-      expect(out.slice(-2)).toEqual([
+      expect(out.slice(-3)).toEqual([
         "  what it did: npm run -s grove -- audit - (which reads the text as this command does)",
+        "  a batch token can't be ended alone",
         "  revoke it with its parent and everything below that: npm run -s grove -- contain --accessor p",
       ]);
     });
@@ -547,12 +548,19 @@ describe("grove find", () => {
     ])("that %s says how to end it by its path or its entity", async (_, parent) => {
       known.one = { ...batch, credential: { ...credential, parent } };
       known.p = { ...LIVE, token: { ...TOKEN, policies: ["root"] } };
+      const path = "auth/approle/login";
+      const tokens = [path, `${path}/x`, `${path}-other`].map((made) => ({ ...TOKEN, path: made }));
+      answers["/v1/sys/tokens"] = { tokens, next: "" };
       expect(await find("one")).toBe(1);
-      expect(out.slice(-3)).toEqual([
-        `  revoke it with everything issued at its path: printf 'X-Vault-Token: %s' "$VAULT_TOKEN" | curl -sS --fail-with-body -H @- -X POST "$VAULT_ADDR/v1/sys/leases/revoke-prefix/auth/approle/login"`,
+      expect(out.slice(-4)).toEqual([
+        "  a batch token can't be ended alone",
+        `  revoke it with everything issued at its path, 2 service tokens with all below, and batch tokens, which no list has: printf 'X-Vault-Token: %s' "$VAULT_TOKEN" | curl -sS --fail-with-body -H @- -X POST "$VAULT_ADDR/v1/sys/leases/revoke-prefix/auth/approle/login"`,
         `  or with everything issued to its entity: printf 'X-Vault-Token: %s' "$VAULT_TOKEN" | curl -sS --fail-with-body -H @- -X POST -d '{"not_before":"now"}' "$VAULT_ADDR/v1/identity/entity/id/e1/not-before"`,
         "  (docs/leases.md, What ends at once)",
       ]);
+      answers = {};
+      expect(await find("one")).toBe(1);
+      expect(out.join("\n")).toContain("at its path, service tokens and batch tokens that no list has: printf");
     });
   });
 });
