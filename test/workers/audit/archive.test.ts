@@ -93,6 +93,19 @@ it("a page of an archive begins after any record, also within a row", async () =
   }
 });
 
+it("a page of an archive numbers its records as they were written, also where a row was deleted", async () => {
+  for (const count of [1, 3, 2]) await append("12/1", batchOf(entries(count)));
+  await alter(shard("12/1"), "DELETE FROM batches WHERE first_seq = 2");
+  for (const [after, lines] of [
+    [0, 3],
+    [1, 2],
+    [4, 2],
+  ]) {
+    const page: Page = dataOf(await get(`sys/audit/archive/12/1?after=${after}`));
+    expect([page.lines.length, page.after, page.last]).toEqual([lines, 6, true]);
+  }
+});
+
 describe("retention", () => {
   it("deletes what is older than it is kept, whole objects at a time, and says so", async () => {
     await append("3/1", batchOf(entries(3)));
