@@ -9,7 +9,7 @@ import { harmless, type Session, styled, type Terminal } from "../terminal.ts";
 import { checkEnded, repeatCheck } from "./ended-check.ts";
 import { failingLine, sendAgain } from "./leases.ts";
 import { showOrphans } from "./orphans-made.ts";
-import { revokeSelected } from "./revoke.ts";
+import { followJob, revokeSelected } from "./revoke.ts";
 import { askerText, countText, number, preciseTime } from "./token-lines.ts";
 import { NOT_LISTED } from "./unknown-names.ts";
 
@@ -49,7 +49,6 @@ async function endTokens(session: Session, wanted: Contain): Promise<Called<numb
     const others = wanted.accessors.length === 0 ? `; ${NOT_LISTED()}` : "";
     return failed(`${leftOutText(skipped)}: nothing was ended${others}`);
   }
-  // The proof fails for a job that is not done, too.
   const proved = await proveEnd(session, job);
   if (!proved.ok || wanted.accessors.length === 0) return proved;
   const orphans = await showOrphans(session, wanted.accessors);
@@ -72,14 +71,15 @@ async function retryLeases(session: Session, job: string): Promise<Called<null>>
   return sendAgain(session, checked.value.unrevoked_leases.failures);
 }
 
+/** Proves what a job has ended, when it has finished. The proof fails for a job that is not done, too. */
 async function proveEnd({ client, terminal, json }: Session, job: string): Promise<Called<number>> {
   const path = `sys/tokens/jobs/${encodeURIComponent(job)}/receipt`;
   const receipt = orMissing(await client.get(path, RECEIPT, { limit: "1" }), nothingIs("job", job));
   if (!receipt.ok) return receipt;
-  if (receipt.value.finished === null)
-    return failed(
-      `the job is ${receipt.value.state}: ${asCalled(`revoke --job ${job}`)} follows it, and ${asCalled(`contain --job ${job}`)} proves it when it has ended`,
-    );
+  if (receipt.value.finished === null) {
+    const followed = await followJob({ client, terminal, json }, job, true);
+    return followed.ok ? proveEnd({ client, terminal, json }, job) : followed;
+  }
   const checked = await checkUntilDone({ client, terminal, json }, job, receipt.value.numbers.total);
   if (!checked.ok) {
     // What the job has done is known, although the trees can't be asked.

@@ -8,6 +8,7 @@ import { type Called, failed, type GroveClient, orMissing } from "../client.ts";
 import { byWhatWasTyped, nothingIs } from "../id-formats.ts";
 import { harmless, type Session, styled, type Terminal } from "../terminal.ts";
 import { namesOfEntities } from "./entity-names.ts";
+import { JobProgress, whyNoProgress } from "./job-progress.ts";
 import { countText, NO_VALUE, number, tokenTable } from "./token-lines.ts";
 import { unknownName } from "./unknown-names.ts";
 
@@ -85,15 +86,17 @@ export async function count(session: Session, asked: Readonly<Record<string, unk
   const answer = await session.client.post("sys/tokens/revoke", COUNTED, { ...asked, dry_run: true });
   if (!answer.ok) return answer;
   if (!("job" in answer.value)) return ok(answer.value);
-  const job = await ended(session, answer.value.job);
+  const job = await ended(session, answer.value.job, "revoke");
   if (!job.ok) return job;
   const { state, preview } = job.value;
   return state === "counted" && preview ? ok(preview) : failed(`the count is ${state}`);
 }
 
 /**
- * Shows the progress of a revocation until it ends. The revocation continues without this command.
+ * Shows the progress of a revocation until it ends, or stands still for long. The revocation continues without this
+ * command.
  *
+ * @param isQuiet true for `contain`, which shows the receipt afterwards.
  * @param unfinished called once if it has not ended after QUIET_LOOKS.
  */
 export async function followJob(
@@ -103,19 +106,39 @@ export async function followJob(
   unfinished: () => void = () => {},
 ): Promise<Called<number>> {
   const { terminal, json } = session;
-  const job = await ended(session, id, unfinished);
+  const job = await ended(session, id, isQuiet ? "contain" : "revoke", unfinished);
   return job.ok ? ok(showEnd(terminal, job.value, json, isQuiet)) : job;
 }
 
-/** Waits for the end of a job. */
-async function ended({ client, terminal }: Session, id: string, unfinished = () => {}): Promise<Called<Job>> {
+/**
+ * Waits for the end of a job. Fails when the job can't be read, or makes no progress for long.
+ *
+ * @param command continues, with the job.
+ */
+async function ended(
+  { client, terminal }: Session,
+  id: string,
+  command: "revoke" | "contain",
+  unfinished = () => {},
+): Promise<Called<Job>> {
+  const progress = new JobProgress();
+  const goesOn = `the service goes on with it: ${asCalled(`${command} --job ${id}`)} continues`;
   for (let looks = 0; ; looks++) {
-    const job = orMissing(await client.get(`sys/tokens/jobs/${encodeURIComponent(id)}`, JOB), nothingIs("job", id));
+    const called = await client.get(`sys/tokens/jobs/${encodeURIComponent(id)}`, JOB);
     terminal.progress(null);
+    if (!called.ok && called.error.status === 503)
+      return err({ ...called.error, message: `${called.error.message}; ${goesOn}` });
+    const job = orMissing(called, nothingIs("job", id));
     if (!job.ok) return job;
     const { state, counted, total, finished, preview } = job.value;
     if (finished !== null) return job;
     if (looks === QUIET_LOOKS) unfinished();
+    const seen = progress.look(job.value, Date.now());
+    if (seen !== "goes on") {
+      const why = await whyNoProgress(client, job.value);
+      if (seen === "given up") return failed(`job ${id} makes no progress (${why}); ${goesOn}`);
+      terminal.say(`job ${id} waits (${why})`);
+    }
     const ofAll = `job ${id}: ${total} of ${preview?.total ?? 0} ended`;
     if (state === "counting") terminal.progress(`${counted} counted so far`);
     else terminal.progress(state === "stopped" ? `${ofAll}, stops after this step` : ofAll);
