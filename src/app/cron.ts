@@ -5,13 +5,14 @@ import { currentTime, parseRfc3339 } from "../base/clock.ts";
 import { noteDamaged, noteDiskSpace, noteOldData } from "../base/storage-faults.ts";
 import { groveVersion } from "../base/version.ts";
 import type { Env } from "../env.ts";
+import { revocationsOf } from "../listing/inventory/revocation-jobs.ts";
 import { NO_TRAFFIC } from "../metrics/traffic.ts";
 import { loadInstallation } from "../system/installation.ts";
 import { tidyOf } from "../tidy/tidy.ts";
 
 /**
- * The hourly work: begins the tidy run, and a backup if one is due and a bucket is configured, and counts tokens and
- * leases for the history. Does nothing while the service is sealed or not initialized.
+ * The hourly work: begins the tidy run, and a backup if one is due and a bucket is configured, sets a lost alarm of a
+ * revocation again, and counts tokens and leases for the history. Does nothing while the service is sealed or not initialized.
  *
  * @throws when an object that it needs does not answer: the next hour tries again
  */
@@ -23,6 +24,7 @@ export async function hourly(env: Env): Promise<void> {
   }
   const begun = [
     tidyOf(env).startHourly(),
+    revocationsOf(env).goOn(),
     ...(env.BACKUPS ? [backupRunsOf(env).startWhenDue()] : []),
     noteLiveCounts(env),
   ];
@@ -63,6 +65,8 @@ export class CronTrigger extends WorkerEntrypoint<Env> {
     if (pathname === "/storage-faults") {
       const isFull = searchParams.get("full");
       if (isFull !== null) noteDiskSpace(isFull === "true", currentTime());
+      // The job goes on, although no client looks at it.
+      if (isFull === "false") await revocationsOf(this.env).goOn();
       const servedAt = parseRfc3339(searchParams.get("last_served") ?? "");
       if (servedAt !== null) noteOldData({ servedAt, isCopy: searchParams.get("copy") === "true" });
       return noteDamaged(searchParams.getAll("damaged"));

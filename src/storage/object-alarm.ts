@@ -3,19 +3,17 @@ import { err, ok, type Result } from "../base/result.ts";
 
 /** The latest alarm. The platform accepts no later one, and a token may expire after it. */
 const LATEST_ALARM_MS = Date.UTC(2189, 0, 1);
-/** An alarm that is overdue by this time was lost in a restore or by a fault of the platform. */
-const LOST_ALARM_MS = 600_000;
+/**
+ * An alarm that is overdue by this time was lost in a restore or by a fault of the platform, or waits for a retry of the
+ * platform, which may come in 17 minutes or never.
+ */
+const LOST_ALARM_MS = 60_000;
 /** Delay of the next alarm while rows can't be read, for example while the service is sealed. */
 const CLOSED_RETRY_MS = 30_000;
 
 const NEVER = Number.POSITIVE_INFINITY;
 
-type AlarmStorage = Pick<DurableObjectStorage, "getAlarm" | "setAlarm" | "deleteAlarm">;
-
-/** True for an alarm that is overdue and will not run any more. */
-function isLost(alarm: Ms | null, now: Ms): boolean {
-  return alarm !== null && alarm < now - LOST_ALARM_MS;
-}
+type AlarmStorage = Pick<DurableObjectStorage, "getAlarm" | "setAlarm" | "deleteAlarm" | "sync">;
 
 /**
  * The alarm of an object and the time for which it is set. For an object whose due times change with nearly every call,
@@ -25,6 +23,10 @@ export class EarliestAlarm {
   readonly #storage: AlarmStorage;
   /** When the alarm is set for; null: it is not set; undefined: unknown. */
   #at: Ms | null | undefined;
+  /** When it was set in this life of the object: one that was set for a time in the past is not lost yet. */
+  #setAt: Ms = 0;
+  /** Sets the alarm in the place of a lost one, for the time that `#at` has in the end. */
+  #renewal: Promise<void> | null = null;
 
   constructor(storage: AlarmStorage) {
     this.#storage = storage;
@@ -33,14 +35,24 @@ export class EarliestAlarm {
   /** Reads the time of the alarm. Returns true for an alarm that was lost: it counts as not set. */
   async load(): Promise<boolean> {
     const at = await this.#storage.getAlarm();
-    const lost = isLost(at, currentTime());
-    this.#at = lost ? undefined : at;
-    return lost;
+    if (at !== this.#at) this.#setAt = 0;
+    this.#at = at;
+    return this.isLost;
   }
 
-  /** When it is set for; null when it is not set, or not known to be. */
+  /** True from the start of the object until the time of the alarm is read or set. */
+  get isUnknown(): boolean {
+    return this.#at === undefined;
+  }
+
+  /** True for an alarm that is overdue and may not ring any more. */
+  get isLost(): boolean {
+    return Math.max(this.#at ?? NEVER, this.#setAt) < currentTime() - LOST_ALARM_MS;
+  }
+
+  /** When it is set for; null when it is not set, was lost, or is not known to be set. */
   get setFor(): Ms | null {
-    return this.#at ?? null;
+    return this.isLost ? null : (this.#at ?? null);
   }
 
   /** Notes that the alarm rang, or that the storage of the object is deleted with its alarm. */
@@ -54,15 +66,45 @@ export class EarliestAlarm {
    */
   async atLatest(...dues: readonly (number | null)[]): Promise<void> {
     const due = Math.min(...dues.map((time) => time ?? NEVER));
-    if (due < (this.#at ?? NEVER)) await this.set(due);
+    if (due < (this.setFor ?? NEVER)) await this.set(due);
   }
 
   /** Sets the alarm for `at`, or deletes it (null). */
   async set(at: Ms | null): Promise<void> {
     const time = at === null ? null : Math.min(at, LATEST_ALARM_MS);
-    if (time === this.#at) return;
+    const { isLost } = this;
+    const before = this.#at;
+    if (time === before && !isLost) return;
     this.#at = time;
-    await (time === null ? this.#storage.deleteAlarm() : this.#storage.setAlarm(time));
+    this.#setAt = currentTime();
+    if (isLost) this.#renewal ??= this.#renew();
+    try {
+      await (this.#renewal ?? this.#write());
+    } catch (error) {
+      this.#at = isLost ? before : undefined;
+      this.#setAt = 0;
+      throw error;
+    }
+  }
+
+  /**
+   * Deletes the lost alarm before another is set. While an alarm waits for a retry of the platform, workerd keeps one
+   * that is set until that retry is over, and there is none after a fault of its own database (docs/decisions/0023).
+   */
+  async #renew(): Promise<void> {
+    try {
+      await this.#storage.deleteAlarm();
+      // Two changes in one commit would be only the second one.
+      await this.#storage.sync();
+    } finally {
+      this.#renewal = null;
+    }
+    if (this.#at !== null) await this.#write();
+  }
+
+  async #write(): Promise<void> {
+    const at = this.#at ?? null;
+    await (at === null ? this.#storage.deleteAlarm() : this.#storage.setAlarm(at));
   }
 }
 
@@ -102,6 +144,7 @@ export class ObjectAlarm {
   readonly #alarm: EarliestAlarm;
   readonly #open: () => Promise<boolean>;
   readonly #duties = new Map<string, Tried>();
+  #isRunning = false;
 
   /** @param open opens the keys of the rows that due times are read from; false: not now, which is no failure. */
   constructor(storage: AlarmStorage, open: () => Promise<boolean>) {
@@ -140,6 +183,8 @@ export class ObjectAlarm {
       Math.max(duty.dueAt() ?? NEVER, pausedUntil),
     );
     const due = Math.min(...tries);
+    // A lost alarm has to be known before another is set.
+    if (this.#alarm.isUnknown) await this.#alarm.load();
     await this.#alarm.set(due === NEVER ? null : Math.max(due, currentTime()));
   }
 
@@ -158,12 +203,31 @@ export class ObjectAlarm {
 
   /** Sets the alarm again if it was lost. Called at the start of the object. */
   async restore(): Promise<void> {
+    if (this.#isRunning) return;
     await this.#alarm.load();
     if (this.#alarm.setFor === null && (await this.#opened())) await this.set();
   }
 
+  /**
+   * Sets an alarm again that was lost in the life of the object: without a new start nothing else would. Called with
+   * the calls of the object. Reads no storage otherwise. A failure is logged: the next call tries again.
+   */
+  async renewLost(): Promise<void> {
+    if (!this.#alarm.isLost) return;
+    await this.restore().catch(logFailure);
+  }
+
   async run(): Promise<void> {
     this.#alarm.clear();
+    this.#isRunning = true;
+    try {
+      await this.#runDuties();
+    } finally {
+      this.#isRunning = false;
+    }
+  }
+
+  async #runDuties(): Promise<void> {
     if (!(await this.#opened())) return;
     for (const [name, tried] of this.#duties) {
       if ((tried.duty.dueAt() ?? NEVER) > currentTime()) continue;
@@ -190,7 +254,7 @@ export class ObjectAlarm {
   /** Opens the keys. Sets another alarm when they can't be. */
   async #opened(): Promise<boolean> {
     const isOpen = await this.#open().catch((error: unknown) => {
-      console.error(JSON.stringify({ type: "alarm", error: String(error) }));
+      logFailure(error);
       return false;
     });
     if (!isOpen) await this.#alarm.set(currentTime() + CLOSED_RETRY_MS);
@@ -215,4 +279,8 @@ export class ObjectAlarm {
       return err("failed");
     }
   }
+}
+
+function logFailure(error: unknown): void {
+  console.error(JSON.stringify({ type: "alarm", error: String(error) }));
 }

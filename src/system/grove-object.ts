@@ -13,14 +13,18 @@ import { loadForAlarm, mustBeRestoring, mustLoadInstallation } from "./installat
  */
 class ObjectKeys {
   readonly #env: SystemEnv;
+  readonly #opening: () => Promise<void>;
   #keys: RowKeys | null = null;
 
-  constructor(env: SystemEnv) {
+  /** @param opening called before each opening, which nearly every call of the object begins with. */
+  constructor(env: SystemEnv, opening: () => Promise<void>) {
     this.#env = env;
+    this.#opening = opening;
   }
 
   /** Takes the keys from the isolate's copy of the installation. @throws while the service is sealed. */
   async open(): Promise<void> {
+    await this.#opening();
     this.#keys = (await mustLoadInstallation(this.#env)).keys.rows;
   }
 
@@ -72,7 +76,7 @@ export abstract class GroveObject<Env extends SystemEnv> extends StoredObject<En
     const versions = readVersions(ctx.storage.sql);
     super(ctx, env, versions);
     this.tables = new Tables(ctx.storage.sql, migrations, undefined, versions);
-    this.keys = new ObjectKeys(env);
+    this.keys = new ObjectKeys(env, () => this.alarms.renewLost());
     this.seals = new RowSeals(this.origin.id, () => this.keys.get());
     this.alarms = new ObjectAlarm(ctx.storage, () => this.keys.openForAlarm());
   }

@@ -107,6 +107,11 @@ export class TokenRevocations extends GroveObject<ListingEnv> {
     return id;
   }
 
+  /** Sets the alarm of a job again if it was lost. Safe to repeat. */
+  async goOn(): Promise<void> {
+    if (this.#next()) await this.alarms.restore();
+  }
+
   /** Returns all kept revocations, the newest first. Dry runs are only found by their ids. */
   list(): ListedJob[] {
     // A row can be much larger than the listed job, so rows are read one by one.
@@ -117,10 +122,10 @@ export class TokenRevocations extends GroveObject<ListingEnv> {
     });
   }
 
-  /** The job with this id, or null. */
-  read(id: string): RevocationJob | null {
-    const row = this.#find(id);
-    return row && jobOf(row);
+  /** The job with this id, or null. A client that waits for a job also sets its alarm again if it was lost. */
+  async read(id: string): Promise<RevocationJob | null> {
+    await this.alarms.renewLost();
+    return this.#read(id);
   }
 
   /**
@@ -135,7 +140,12 @@ export class TokenRevocations extends GroveObject<ListingEnv> {
       if (row.step === null && setAsideOf(row).every(isTreeGivenUp)) this.#end(id, "stopped");
       else this.#change(id, { state: "stopped" });
     }
-    return this.read(id);
+    return this.#read(id);
+  }
+
+  #read(id: string): RevocationJob | null {
+    const row = this.#find(id);
+    return row && jobOf(row);
   }
 
   async #goOn(job: JobRow): Promise<void> {

@@ -5,21 +5,28 @@ const NOW = Date.UTC(2026, 0, 1);
 
 /** The alarm that is set (ms), or null. */
 let alarmAt: number | null;
+/** What was changed in the storage, in order. */
+let changes: string[];
+let storage: Pick<DurableObjectStorage, "getAlarm" | "setAlarm" | "deleteAlarm" | "sync">;
 let open: () => Promise<boolean>;
 let alarm: ObjectAlarm;
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["Date"], now: NOW });
   alarmAt = null;
+  changes = [];
   open = async () => true;
-  const storage: Pick<DurableObjectStorage, "getAlarm" | "setAlarm" | "deleteAlarm"> = {
+  storage = {
     getAlarm: async () => alarmAt,
     setAlarm: async (at) => {
+      changes.push("set");
       alarmAt = Number(at);
     },
     deleteAlarm: async () => {
+      changes.push("delete");
       alarmAt = null;
     },
+    sync: async () => void changes.push("sync"),
   };
   alarm = new ObjectAlarm(storage, () => open());
 });
@@ -198,6 +205,66 @@ it("is restored when it was lost, and left as it is when it was not", async () =
     await alarm.restore();
     expect(alarmAt).toBe(NOW + 500);
   }
+});
+
+describe("an alarm that does not ring any more", () => {
+  const LOST = NOW - 61_000;
+  beforeEach(() => {
+    alarm.add("duty", once(NOW - 500));
+  });
+
+  it("is deleted before it is set again, by the next call of the object that stays in memory", async () => {
+    alarmAt = NOW - 59_000;
+    await alarm.restore();
+    await alarm.renewLost();
+    expect([alarmAt, changes]).toEqual([NOW - 59_000, []]);
+    vi.setSystemTime(NOW + 2000);
+    await alarm.renewLost();
+    expect([alarmAt, changes]).toEqual([NOW + 2000, ["delete", "sync", "set"]]);
+    await alarm.renewLost();
+    expect(changes).toHaveLength(3);
+  });
+
+  it("is deleted before another is set for new work, in the same life of the object or at its start", async () => {
+    alarmAt = LOST;
+    await alarm.set();
+    expect([alarmAt, changes]).toEqual([NOW, ["delete", "sync", "set"]]);
+    vi.setSystemTime(NOW + 61_000);
+    changes = [];
+    await alarm.atLatest(NOW + 70_000);
+    expect([alarmAt, changes]).toEqual([NOW + 70_000, ["delete", "sync", "set"]]);
+  });
+
+  it("is set once for changes that come meanwhile, for the last of them", async () => {
+    alarmAt = LOST;
+    await alarm.restore();
+    vi.setSystemTime(NOW + 61_000);
+    changes = [];
+    await Promise.all([alarm.atLatest(NOW + 90_000), alarm.atLatest(NOW + 80_000)]);
+    expect([alarmAt, changes]).toEqual([NOW + 80_000, ["delete", "sync", "set"]]);
+  });
+
+  it("is left alone while it rings", async () => {
+    const ringing = Promise.withResolvers<void>();
+    alarm.add("slow", { ...once(NOW), run: () => ringing.promise });
+    const rung = goOff();
+    await alarm.restore();
+    expect(changes).toEqual([]);
+    ringing.resolve();
+    await rung;
+  });
+
+  it("does not fail the call that finds it, and the next call tries again", async () => {
+    const log = vi.spyOn(console, "error").mockReturnValue(undefined);
+    alarmAt = NOW - 59_000;
+    await alarm.restore();
+    vi.setSystemTime(NOW + 2000);
+    vi.spyOn(storage, "sync").mockRejectedValueOnce(new Error("full"));
+    await alarm.renewLost();
+    expect(log.mock.calls).toEqual([[JSON.stringify({ type: "alarm", error: "Error: full" })]]);
+    await alarm.renewLost();
+    expect(alarmAt).toBe(NOW + 2000);
+  });
 });
 
 it("is set for the latest time that the platform accepts when its duty is due later", async () => {

@@ -1,5 +1,6 @@
-import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { createExecutionContext, evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { CronTrigger } from "../../../src/app/cron.ts";
 import { type CountState, countStep, isCounted, NOT_COUNTED } from "../../../src/listing/inventory/count-selection.ts";
 import { revocationsOf, TokenRevocations } from "../../../src/listing/inventory/revocation-jobs.ts";
 import { NO_TALLY } from "../../../src/listing/inventory/tally.ts";
@@ -10,7 +11,7 @@ import { atCalls, atNth, holdAlarmsOf, losingAnswers, ringAlarm } from "../../su
 import { crash } from "../../support/objects.ts";
 import { bindings, call, createToken, dataOf } from "../../support/service.ts";
 import { deleteRows, insertRows } from "../../support/storage-writer.ts";
-import { listAgain } from "../../support/tidy.ts";
+import { holdTidy, listAgain } from "../../support/tidy.ts";
 import { evictTree, growTree, holdSweeps, locate, sweep, tokenRows } from "../../support/trees.ts";
 
 let root: string;
@@ -428,6 +429,35 @@ describe("revocation by a filter", () => {
     expect(await runDurableObjectAlarm(jobs)).toBe(true);
     expect(await read(`sys/tokens/jobs/${data.job}`)).toMatchObject({ state: "done", revoked: 1 });
     expect(await isAlive(victim)).toBe(false);
+  });
+
+  const callCron = async (path: string) => {
+    const request = new Request(`http://localhost${path}`);
+    await new CronTrigger(createExecutionContext(), bindings).fetch(request);
+  };
+  it.each([
+    ["by a client that looks at it", (job: string) => read(`sys/tokens/jobs/${job}`)],
+    ["when the disk has space again", () => callCron("/storage-faults?full=false")],
+    ["by the hourly work", () => callCron("/")],
+  ])("continues although its alarm does not ring and its object does not wake: %s", async (_, call) => {
+    holdTidy();
+    const victim = await createToken(root, { display_name: "unheard", policies: ["default"] });
+    // Ahead of the platform's clock, so that no alarm goes off by itself.
+    const now = Date.now() + 600_000;
+    vi.useFakeTimers({ toFake: ["Date"], now });
+    const { data } = await post("sys/tokens/revoke", {
+      accessors: [victim.accessor],
+      dry_run: false,
+      expected_count: 1,
+    });
+    const jobs = revocationsOf(bindings);
+    // The object still takes its alarm for set.
+    await runInDurableObject(jobs, (_, { storage }) => storage.setAlarm(now + 1));
+    vi.setSystemTime(now + 61_000);
+    await call(String(data.job));
+    expect(await runInDurableObject(jobs, (_, { storage }) => storage.getAlarm())).toBe(now + 61_000);
+    expect(await runDurableObjectAlarm(jobs)).toBe(true);
+    expect(await read(`sys/tokens/jobs/${data.job}`)).toMatchObject({ state: "done", revoked: 1 });
   });
 
   it("continues after a crash in any step, stops only between two, and revokes exactly the tokens of the filter", async () => {
