@@ -14,7 +14,7 @@ import { type EventPages, type ShownEvents, useEvents } from "./use-events.ts";
 import { MOST_TOKENS, useEventsBelow } from "./use-events-below.ts";
 import { useJobs } from "./use-jobs.ts";
 
-type Kinds = "" | "change,login" | "refusal,fault";
+export type Kinds = "" | "change,login" | "refusal,fault";
 
 const KINDS: readonly (readonly [Kinds, string])[] = [
   ["", "All"],
@@ -27,11 +27,13 @@ interface TimelineProps {
   readonly question: AuditQuestion;
   readonly isOwn?: boolean;
   readonly empty: string;
+  /** The kinds that are shown first. */
+  readonly shown?: Kinds;
 }
 
 /** The events of an entity, a role or an address, the newest first. */
-export function Timeline({ title, question, isOwn = false, empty }: TimelineProps) {
-  const [kinds, setKinds] = useState<Kinds>("");
+export function Timeline({ title, question, isOwn = false, empty, shown = "" }: TimelineProps) {
+  const [kinds, setKinds] = useState<Kinds>(shown);
   const pages = useEvents({ ...question, kind: kinds }, isOwn);
   return (
     <EventsCard
@@ -159,7 +161,7 @@ export function EventsCard({ title, pages, empty, beside, of = "", end = null, c
       {children}
       {first.value && isEmpty && (
         <Empty title={empty}>
-          <p>Events are kept for as many days as the server says (AUDIT_DAYS).</p>
+          <p>Events are kept for 30 days, unless the setting AUDIT_DAYS of the server says otherwise.</p>
         </Empty>
       )}
       {first.value && !isEmpty && (

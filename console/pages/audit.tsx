@@ -1,29 +1,48 @@
 import { useState } from "preact/hooks";
+import { actorNamed } from "../audit/named-actor.ts";
+import { requestInError } from "../audit/pasted-error.ts";
 import { requestsBeginning } from "../audit/read-events.ts";
-import { beginningText, idIn, isAddress, isPartOfId, isRequestId, lookedForText } from "../audit/request-id.ts";
+import { beginningText, idIn, isPartOfId, isRequestId, lookedForText } from "../audit/request-id.ts";
 import { Timeline } from "../audit/timeline.tsx";
+import { mayBeName, placeOf, unaskable } from "../audit/typed-question.ts";
 import { UnknownRequest } from "../audit/unknown-request.tsx";
+import { localTime, queryTime, UNFINISHED, WHOLE_TIME, ZONE } from "../format.ts";
 import { href } from "../href.ts";
 import { go } from "../router.ts";
 import { refusalOfParts, TOKEN_TYPED } from "../search/secret-in-address.ts";
-import { hasToken } from "../secret-detection.ts";
+import { hasToken, looksChosen } from "../secret-detection.ts";
 import { useSession } from "../session.ts";
-import { Field, PageHead, TextInput, useTried } from "../ui/index.ts";
+import { Field, PageHead, TextInput, TimeInput, useTried } from "../ui/index.ts";
 
-const placeOf = (text: string): string => href(["audit"], isAddress(text) ? { address: text } : { path: text });
+interface Asked {
+  readonly address: string;
+  readonly path: string;
+  readonly accessor: string;
+  readonly actor: string;
+  readonly entity: string;
+}
 
-function titleOf(address: string, path: string, accessor: string): string {
+function titleOf({ address, path, accessor, actor, entity }: Asked): string {
+  if (actor !== "") return `Events by ${actor}`;
+  if (entity !== "") return `Events of the entity ${entity}`;
   if (accessor !== "") return `Events of ${accessor}`;
   if (address !== "") return `Events from ${address}`;
   return path !== "" ? `Events at ${path}…` : "Events";
 }
 
-/** All events, or those of an address, an accessor or a path prefix, which are parameters of the page. */
+/** All events, or those of an address, an accessor, an actor, an entity, a path prefix or a time: parameters of the page. */
 export function AuditPage({ query }: { readonly query: URLSearchParams }) {
   const address = query.get("address") ?? "";
   const path = query.get("path") ?? "";
   const accessor = query.get("accessor") ?? "";
-  const [typed, setTyped] = useState(address || path);
+  const actor = query.get("actor") ?? "";
+  const entity = query.get("entity_id") ?? "";
+  const [from, setFrom] = useState(localTime(query.get("since") ?? ""));
+  const [to, setTo] = useState(localTime(query.get("until") ?? ""));
+  const times = { since: queryTime(from), until: queryTime(to) };
+  const isUnfinished = [from, to].includes(UNFINISHED);
+  const shown = address || path || actor;
+  const [typed, setTyped] = useState(shown);
   const text = idIn(typed.trim());
   const isToken = hasToken(text);
   const [tried, attempt] = useTried();
@@ -37,16 +56,19 @@ export function AuditPage({ query }: { readonly query: URLSearchParams }) {
     setAsked("");
   };
   // An empty text leads from filtered events back to all.
-  const isNothing = text === "" && address === "" && path === "" && accessor === "";
-  const missing = isNothing ? "Type an id, an address or the beginning of a path" : "";
+  const isNothing = text === "" && query.size === 0 && times.since === "" && times.until === "";
+  const missing = isNothing ? "Type an id, an address, a name or the beginning of a path" : unaskable(text);
   const submit = async (event: Event): Promise<void> => {
-    if (!attempt(event, !isToken && missing === "")) return;
+    if (!attempt(event, !isToken && missing === "" && !isUnfinished)) return;
     if (isPartOfId(text)) return findBeginning();
-    const found = await refusalOfParts(session, [text]);
+    const error = requestInError(text);
+    const found = await refusalOfParts(session, error ? error.path.split("/").filter(looksChosen) : [text]);
     setRefusal(found);
     if (found !== "") return;
-    if (isRequestId(text)) setAsked(text.toLowerCase());
-    else go(placeOf(text));
+    if (isRequestId(text)) return setAsked(text.toLowerCase());
+    const named = text !== "" && mayBeName(text) ? await actorNamed(session, text, times) : null;
+    if (named && named.problem !== "") return setRefusal(named.problem);
+    go(named?.href ?? placeOf(text, times));
   };
   const findBeginning = async (): Promise<void> => {
     const answer = await requestsBeginning(session, text);
@@ -55,7 +77,8 @@ export function AuditPage({ query }: { readonly query: URLSearchParams }) {
     if (id !== undefined && answer.value.length === 1) return go(href(["requests", id]));
     setRefusal(beginningText(answer.value.length));
   };
-  const title = titleOf(address, path, accessor);
+  const kind = query.get("kind") === "refusal,fault" ? "refusal,fault" : "";
+  const title = titleOf({ address, path, accessor, actor, entity });
   return (
     <>
       <PageHead
@@ -65,18 +88,32 @@ export function AuditPage({ query }: { readonly query: URLSearchParams }) {
       <div class="stack">
         <form class="find-events" aria-label="Find events" onSubmit={submit}>
           <Field
-            label="Request id, address or path"
-            hint={text === (address || path) ? lookedForText(address, path) : ""}
+            label="Request id, address, name, accessor or path"
+            hint={text === shown ? lookedForText(address, path) : ""}
             wrong={isToken ? TOKEN_TYPED : refusal || (tried ? missing : "")}
           >
             <TextInput value={typed} onText={type} placeholder="The id that a refused client was given" />
+          </Field>
+          <Field label={`From, ${ZONE}`} wrong={from === UNFINISHED ? WHOLE_TIME : ""}>
+            <TimeInput value={from} onTime={setFrom} />
+          </Field>
+          <Field label={`To, ${ZONE}`} wrong={to === UNFINISHED ? WHOLE_TIME : ""}>
+            <TimeInput value={to} onTime={setTo} />
           </Field>
           <button type="submit" class="button primary">
             Find
           </button>
         </form>
         {asked !== "" && <UnknownRequest key={asked} id={asked} />}
-        <Timeline title={title} question={{ address, path_prefix: path, accessor }} empty="No event" />
+        <Timeline
+          title={title}
+          question={{
+            ...{ address, path_prefix: path, accessor, actor, entity_id: entity },
+            ...{ since: query.get("since") ?? "", until: query.get("until") ?? "" },
+          }}
+          empty="No event"
+          shown={kind}
+        />
       </div>
     </>
   );

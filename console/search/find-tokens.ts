@@ -4,7 +4,7 @@ import { ASKED_PATHS } from "../asked-paths.ts";
 import { KeptRead } from "../kept-reads.ts";
 import { needsOf, refusalOf } from "../needed-capabilities.ts";
 import { mayDo, type Session } from "../session.ts";
-import { MIN_SEARCH } from "../tokens/filter.ts";
+import { MIN_SEARCH, searchMistake } from "../tokens/filter.ts";
 import { listEnded, listTokens } from "../tokens/token-api.ts";
 import { bestOf, type Found } from "./search-result.ts";
 import {
@@ -27,7 +27,7 @@ const RANKED = 100;
  * those of other owners, whose alias or path has the text.
  */
 export async function tokensByText({ api }: Session, text: string): Promise<Itself> {
-  if (text.length < MIN_SEARCH) return NOTHING;
+  if (searchMistake(text) !== "") return NOTHING;
   const answer = await listTokens(api, { search: text, limit: RANKED });
   if (answer.ok) {
     const { tokens } = answer.value;

@@ -1,5 +1,6 @@
 import { isShortPart, SHORT_TEXT } from "../audit/request-id.ts";
 import { counted } from "../format.ts";
+import { MAX_SEARCH } from "../tokens/filter.ts";
 import { type Found, KINDS, type Kind, SHOWN_OF_KIND } from "./search-result.ts";
 
 /**
@@ -11,6 +12,8 @@ import { type Found, KINDS, type Kind, SHOWN_OF_KIND } from "./search-result.ts"
 export function foundText(found: readonly Found[], text: string, refusal: string): string {
   if (found.length === 0 && refusal !== "")
     return `Not found in the lists that you may read. No list of tokens was searched: ${refusal}.`;
+  if (found.length === 0 && [...text].length > MAX_SEARCH)
+    return `Nothing is known by this, and it is too long to search for: ${MAX_SEARCH} characters at most. Of an error message, the URL of its request leads to what was refused there.`;
   if (found.length === 0) return `Nothing alive is known by this.${isShortPart(text) ? ` ${SHORT_TEXT}` : ""}`;
   return KINDS.flatMap((kind) => {
     if (kind === "Lists") return [];

@@ -2,18 +2,20 @@ import { useEffect, useState } from "preact/hooks";
 import type { RevocationJobs } from "../../client/answers.d.ts";
 import type { Api } from "../api.ts";
 import { ASKED_PATHS } from "../asked-paths.ts";
+import { errorHref, requestInError } from "../audit/pasted-error.ts";
 import { requestsBeginning } from "../audit/read-events.ts";
 import { beginningText, isPartOfId, isRequestId } from "../audit/request-id.ts";
 import { href } from "../href.ts";
 import { KeptRead } from "../kept-reads.ts";
 import { NAV } from "../nav.ts";
 import { needsOf, refusalOf } from "../needed-capabilities.ts";
-import { mayBeToken } from "../secret-detection.ts";
+import { looksChosen, mayBeToken } from "../secret-detection.ts";
 import { mayDo, type Session, useSession } from "../session.ts";
 import { MIN_SEARCH } from "../tokens/filter.ts";
 import { endedByText, textItself, tokensByText } from "./find-tokens.ts";
 import { type Found, matching, SHOWN_OF_KIND } from "./search-result.ts";
 import { namesOf } from "./searchable-names.ts";
+import { refusalOfParts } from "./secret-in-address.ts";
 import { type Itself, NOTHING } from "./text-result.ts";
 
 /** Pause in typing before the server is asked (ms). */
@@ -56,6 +58,9 @@ export function useSearch(text: string, isWhole: boolean): Search {
     if (text === "") return;
     let isOld = false;
     const ask = async (): Promise<void> => {
+      const refused = await eventsOfError(session, text);
+      if (isOld) return;
+      if (refused) return setTokens({ ...refused, text });
       const itself = mayBeToken(text) ? await textItself(session, text) : NOTHING;
       if (isOld) return;
       if (itself.isKept || itself.found.length > 0) return setTokens({ ...itself, text });
@@ -81,6 +86,17 @@ export function useSearch(text: string, isWhole: boolean): Search {
   const named = [...entity, ...matching([...names, ...PAGES], text)];
   const isKnown = isRequestId(text) && named.length > 0;
   return { found: [...tokens.found, ...named], note: busy || isKnown ? "" : tokens.note, refusal, busy };
+}
+
+const NOT_SERVED = "No endpoint has this path: Grove is a token authority, and has no secret engines.";
+
+/** The events of the request that a pasted error names; null when it names none, or its path may have a secret. */
+async function eventsOfError(session: Session, text: string): Promise<Itself | null> {
+  const request = requestInError(text);
+  if (!request || (await refusalOfParts(session, request.path.split("/").filter(looksChosen))) !== "") return null;
+  const name = `${request.kind === "" ? "Events" : "Refusals"} at ${request.path}`;
+  if (!request.isServed) return { ...NOTHING, note: NOT_SERVED };
+  return { ...NOTHING, found: [{ kind: "Lists", name, detail: "in the audit log", href: errorHref(request) }] };
 }
 
 const entityHref = (id: string): string => href(["identity"], { id: id.toLowerCase() });

@@ -12,8 +12,16 @@ export interface FilterField {
   readonly placeholder?: string;
 }
 
-/** Fewest characters of a search. */
+/** Fewest and most characters of a search. */
 export const MIN_SEARCH = 3;
+export const MAX_SEARCH = 128;
+
+/** Why a text is not searched for, by its length; "" when it is. */
+export function searchMistake(text: string): string {
+  const { length } = [...text];
+  if (length < MIN_SEARCH) return `${MIN_SEARCH} characters at least`;
+  return length > MAX_SEARCH ? `${MAX_SEARCH} characters at most` : "";
+}
 
 export const FILTER_FIELDS: readonly FilterField[] = [
   { name: "search", label: "Search", kind: "search" },

@@ -6,7 +6,7 @@ import { NOTHING } from "../search/text-result.ts";
 import { mayBeToken, tokenIn } from "../secret-detection.ts";
 import { useSession } from "../session.ts";
 import { Field, useDraft } from "../ui/index.ts";
-import { MIN_SEARCH } from "./filter.ts";
+import { MIN_SEARCH, searchMistake } from "./filter.ts";
 
 /** Pause in typing after which the list is searched (ms). */
 const PAUSE_MS = 400;
@@ -39,7 +39,8 @@ export function SearchField({ value, onChange }: SearchFieldProps) {
     if (text === value || (text !== "" && text === asked.current)) return;
     setWrong("");
     asked.current = text;
-    if (text !== "" && [...text].length < MIN_SEARCH) return setWrong(`${MIN_SEARCH} characters at least`);
+    const mistake = text === "" ? "" : searchMistake(text);
+    if (mistake !== "" && text.length < MIN_SEARCH) return setWrong(mistake);
     const itself = mayBeToken(text) ? await textItself(session, text) : NOTHING;
     const isUnknown = await isUnknownId(session, text);
     if (asked.current !== text) return;
@@ -48,6 +49,8 @@ export function SearchField({ value, onChange }: SearchFieldProps) {
     if (found) return go(found.href);
     if (itself.isKept) return setWrong(itself.note);
     if (isUnknown) return setWrong(UNKNOWN_ID);
+    // A long text may be a token, so it is asked about before.
+    if (mistake !== "") return setWrong(mistake);
     onChange(text);
   };
   /** While the user types, a short text is no mistake yet. */

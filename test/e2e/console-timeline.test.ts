@@ -153,7 +153,7 @@ describe.skipIf(executable === undefined)("timelines in the console", () => {
     await openPlace(page, "audit");
     const alive = (await api("POST", "auth/token/create", { policies: ["default"], display_name: "alive" })).auth;
     const id = await refusedId("sys/policies/acl/other", alive.client_token);
-    await page.getByLabel("Request id, address or path").fill(id);
+    await page.getByLabel("Request id, address, name, accessor or path").fill(id);
     await picture(page, "console-audit");
     await page.getByRole("button", { name: "Find", exact: true }).click();
     await page.waitForURL(new RegExp(`requests/${id}`));
@@ -236,7 +236,7 @@ describe.skipIf(executable === undefined)("timelines in the console", () => {
       await page.keyboard.press("Enter");
       await page.getByText("Nothing is known by this id. It may be a secret-id").waitFor();
       await openPlace(page, "audit");
-      await page.getByLabel("Request id, address or path").fill(String(id));
+      await page.getByLabel("Request id, address, name, accessor or path").fill(String(id));
       await page.getByRole("button", { name: "Find", exact: true }).click();
       const missing = card("The store has no event with this id");
       expect(await missing.getByRole("status", { name: "In the log" }).textContent()).toContain(String(id));
@@ -272,7 +272,7 @@ describe.skipIf(executable === undefined)("timelines in the console", () => {
     await openPlace(page, "audit");
     const events = card("Events");
     await events.getByRole("link", { name: id, exact: true }).waitFor();
-    const field = page.getByLabel("Request id, address or path");
+    const field = page.getByLabel("Request id, address, name, accessor or path");
     await field.fill("00000000");
     await page.getByRole("button", { name: "Find", exact: true }).click();
     await page.getByText(/^No request of the last 1,000 events begins so/).waitFor();

@@ -14,6 +14,7 @@ import {
 } from "../../../console/audit/event-kind.ts";
 import { isLogin, whyOf } from "../../../console/audit/explain-request.ts";
 import { mergedEvents } from "../../../console/audit/merged-events.ts";
+import { errorHref, requestInError } from "../../../console/audit/pasted-error.ts";
 import {
   beginningText,
   idIn,
@@ -25,6 +26,7 @@ import {
 } from "../../../console/audit/request-id.ts";
 import { meantText, revocationOf, revocationText } from "../../../console/audit/revocation-event.ts";
 import { type BelowToken, inOrder } from "../../../console/audit/tree-order.ts";
+import { mayBeName, placeOf, unaskable } from "../../../console/audit/typed-question.ts";
 
 const tokenOf = (accessor: string, token_type = "service") => ({
   ...{ accessor, display_name: `token-${accessor}`, policies: ["web"], entity_id: "", token_type, metadata: {} },
@@ -310,4 +312,45 @@ it("a text is the id of a request, an address, or the beginning of a path", () =
   expect(["a4911dd8", "auth/token/", "s.a4911dd8-5a0f-4bc2-8e4f-7a32f20cc2c8"].filter(isRequestId)).toEqual([]);
   expect(["192.0.2.7", "2001:db8::1", "::1"].every(isAddress)).toBe(true);
   expect(["auth/token/", "sys", "1.2.3", "de:ad"].filter(isAddress)).toEqual([]);
+});
+
+describe("what is typed or pasted into the audit log", () => {
+  const ERROR =
+    "Error reading sys/policies/acl/payments: Error making API request. URL: GET http://grove:8200/v1/sys/policies/acl/payments Code: 403. Errors: * 1 error occurred: * permission denied";
+
+  it("leads from a client's error message to the refusals at its path", () => {
+    const request = requestInError(ERROR);
+    expect(request).toEqual({ path: "sys/policies/acl/payments", kind: "refusal,fault", isServed: true });
+    expect(request && errorHref(request)).toBe("/ui/audit?path=sys%2Fpolicies%2Facl%2Fpayments&kind=refusal%2Cfault");
+    expect(placeOf(ERROR, { since: "", until: "" })).toBe(request && errorHref(request));
+  });
+
+  it.each([
+    ["https://grove/base/v1/auth/jwt/login?role=a", { path: "auth/jwt/login", kind: "", isServed: true }],
+    ["/v1/sys/policies/acl/a%20b", { path: "sys/policies/acl/a b", kind: "", isServed: true }],
+    ["GET /v1/secret/data/x: 403", { path: "secret/data/x", kind: "refusal,fault", isServed: false }],
+    ["https://grove/api/v2/teams/x/tokens", { path: "teams/x/tokens", kind: "", isServed: true }],
+    ["permission denied", null],
+    ["sys/v1/x", null],
+    ["https://grove/v1/auth/token/lookup/hvs.CAESIJ1111111111", null],
+    ["https://grove/v1/%E0%A4%A", null],
+  ])("takes the path out of a URL of the API only, without a token: %s", (text, request) => {
+    expect(requestInError(text)).toEqual(request);
+  });
+
+  it("says where a time belongs, and that a network can't be looked for", () => {
+    for (const time of ["2026-11-30", "2026-11", "2026-11-30T10:00:00Z"]) expect(unaskable(time)).toMatch(/^A time/);
+    for (const network of ["127.0.0.0/8", "fd00::/8", "::/0"]) expect(unaskable(network)).toMatch(/^Events are found/);
+    for (const text of ["", "alice", "sys/policies", "127.0.0.1", "auth/10"]) expect(unaskable(text)).toBe("");
+  });
+
+  it("may be a name when it has no other form, and an accessor is an actor", () => {
+    const times = { since: "2026-11-30T00:00:00.000Z", until: "" };
+    const accessor = "a".repeat(84);
+    expect(["alice", "root", "token-ci"].map(mayBeName)).toEqual([true, true, true]);
+    for (const text of ["sys", "sys/policies", "192.0.2.7", accessor, "at-1"]) expect(mayBeName(text)).toBe(false);
+    expect(placeOf(accessor, times)).toBe(`/ui/audit?actor=${accessor}&since=2026-11-30T00%3A00%3A00.000Z`);
+    expect(placeOf("192.0.2.7", times)).toContain("address=192.0.2.7&since=");
+    expect(placeOf("sys/pol", times)).toContain("path=sys%2Fpol&since=");
+  });
 });

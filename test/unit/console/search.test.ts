@@ -13,6 +13,7 @@ import {
 } from "../../../console/search/text-result.ts";
 import { hasToken, isSecretLike, looksChosen, mayBeToken, tokenIn } from "../../../console/secret-detection.ts";
 
+import { searchMistake } from "../../../console/tokens/filter.ts";
 import { consoleToken } from "../../support/console-token.ts";
 
 const JWT = "eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJodHRwczovL2EifQ.c2lnbmF0dXJl";
@@ -67,6 +68,13 @@ describe("the console says of a pasted text", () => {
     expect(itselfOf(notAsked, "payments")).toEqual({ found: [], note: "", isKept: false });
     expect(itselfOf(notAsked, "a-secret-of-somebody-1")).toEqual({ found: [], note: "It is known.", isKept: true });
   });
+});
+
+it("a text that is too long for a search is not sent as one, and the console says so", () => {
+  expect(["ab", "abc", "x".repeat(128), "x".repeat(129)].map(searchMistake)).toEqual([
+    ...["3 characters at least", "", "", "128 characters at most"],
+  ]);
+  expect(foundText([], "long ".repeat(30), "")).toContain("too long to search for");
 });
 
 describe("tokens that the search finds", () => {

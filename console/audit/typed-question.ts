@@ -1,0 +1,36 @@
+import { href } from "../href.ts";
+import { errorHref, requestInError } from "./pasted-error.ts";
+import { isAddress } from "./request-id.ts";
+
+/** The accessor of a token, or the id of a team's token. */
+const ACCESSOR = /^(?:[\w-]{84}|at-[\w-]+)$/;
+const TIME = /^\d{4}-\d\d(?:-\d\d)?(?:[T ].*)?$/;
+const NETWORK = /^[\d.]+\/\d{1,2}$|^[\da-f:]*::?[\da-f:]*\/\d{1,3}$/i;
+/** First segments of the paths of the API. */
+const ROOT = /^(?:api|auth|cubbyhole|identity|organizations|sys|teams)$/;
+
+/** What the store can't look for in the field of the audit log; "" for everything else. */
+export function unaskable(text: string): string {
+  if (TIME.test(text)) return "A time belongs into From and To";
+  if (NETWORK.test(text)) return "Events are found by one address, not by a network";
+  return "";
+}
+
+/** True for a text that may be the name of an entity or a token: it has no form of its own. */
+export const mayBeName = (text: string): boolean =>
+  !text.includes("/") && !isAddress(text) && !ACCESSOR.test(text) && !ROOT.test(text) && requestInError(text) === null;
+
+/** The times of the page of the audit log, which stay when another text is looked for. */
+export interface AskedTimes {
+  /** RFC 3339; "" for none. */
+  readonly since: string;
+  readonly until: string;
+}
+
+/** The page with the events of an address, of an accessor's token as the actor, or at a path. */
+export function placeOf(text: string, times: AskedTimes): string {
+  const error = requestInError(text);
+  if (error) return errorHref(error);
+  if (isAddress(text)) return href(["audit"], { address: text, ...times });
+  return href(["audit"], { ...(ACCESSOR.test(text) ? { actor: text } : { path: text }), ...times });
+}
