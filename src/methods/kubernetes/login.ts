@@ -23,7 +23,14 @@ import { boundIssuer, type KubernetesConfig, serverUrl } from "./config.ts";
 import { kubernetesAuthAt } from "./kubernetes-auth.ts";
 import { aliasNameOf, type KubernetesRole, takesNamespace } from "./role.ts";
 import { accountProblem, asReviewer, forbidden, judgeNamespace, NAMESPACE_REFUSED, unanswered } from "./role-bounds.ts";
-import { type ClaimedAccount, claimedAccount, type ServiceAccount, timesProblem } from "./service-account.ts";
+import {
+  type ClaimedAccount,
+  claimedAccount,
+  claimedAudiences,
+  type ServiceAccount,
+  timesProblem,
+  WRONG_AUDIENCE,
+} from "./service-account.ts";
 
 /** Descriptions of the checks of a login. */
 export const KUBERNETES_CHECKS = {
@@ -173,20 +180,17 @@ function checkClaims(
   const account = claimed.ok ? claimed.value : null;
   const { audience } = role;
   const isWrongIssuer = issuer !== null && claims.iss !== issuer;
-  const isWrongAudience = audience !== "" && account !== null && !account.audiences.includes(audience);
+  // Also of a token that names no service account: a check that was not made must not count as passed.
+  const audiences = claimedAudiences(claims);
+  const isWrongAudience = audiences === null || (audience !== "" && !audiences.includes(audience));
   const badName = account ? accountProblem(role, account) : claimed.ok ? null : claimed.error;
   const isWrongNamespace = account !== null && takesNamespace(role, account) === false;
   const problems = [
     check("times", [], null, timesProblem(claims, currentTime())),
     check("issuer", issuer ?? [], claims.iss, isWrongIssuer ? "invalid issuer (iss) claim" : null),
-    check(
-      "audience",
-      audience || [],
-      account?.audiences.join(", "),
-      isWrongAudience ? "invalid audience (aud) claim" : null,
-    ),
+    check("audience", audience || [], audiences?.join(", "), isWrongAudience ? WRONG_AUDIENCE : null),
     check("names", role.names, account?.name, badName),
-    check("namespaces", role.namespaces, account?.namespace, isWrongNamespace ? NAMESPACE_REFUSED : null),
+    account && check("namespaces", role.namespaces, account.namespace, isWrongNamespace ? NAMESPACE_REFUSED : null),
   ];
   const problem = problems.find((one) => one !== null);
   if (problem) return forbidden(problem);

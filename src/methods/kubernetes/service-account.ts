@@ -34,19 +34,26 @@ export function serviceAccountOf(namespace: unknown, name: unknown, uid: unknown
 
 /** Reads the service account that a token names: in the claim of projected tokens, else in claims of stored ones. */
 export function claimedAccount(claims: Claims): Result<ClaimedAccount, string> {
-  const { "kubernetes.io": projected, aud = [] } = claims;
+  const { "kubernetes.io": projected } = claims;
   const nested = isObject(projected) && isObject(projected.serviceaccount) ? projected.serviceaccount : null;
   const stored = (key: string) => claims[`kubernetes.io/serviceaccount/${key}`];
   const account = nested
     ? serviceAccountOf(isObject(projected) ? projected.namespace : null, nested.name, nested.uid)
     : serviceAccountOf(stored("namespace"), stored("service-account.name"), stored("service-account.uid"));
   if (!account) return err("the token names no service account");
-  const audiences = Array.isArray(aud) ? aud : [aud];
-  if (audiences.length > MAX_AUDIENCES || !audiences.every((one) => typeof one === "string")) {
-    return err("invalid audience (aud) claim");
-  }
+  const audiences = claimedAudiences(claims);
+  if (!audiences) return err(WRONG_AUDIENCE);
   const secret = stored("secret.name") ?? "";
   return ok({ ...account, audiences, secretName: typeof secret === "string" && NAME.test(secret) ? secret : "" });
+}
+
+export const WRONG_AUDIENCE = "invalid audience (aud) claim";
+
+/** Reads the audiences that a token names, [] for none; null when the claim has a wrong form. */
+export function claimedAudiences({ aud = [] }: Claims): readonly string[] | null {
+  const audiences: readonly unknown[] = Array.isArray(aud) ? aud : [aud];
+  if (audiences.length > MAX_AUDIENCES) return null;
+  return audiences.every((one) => typeof one === "string") ? audiences : null;
 }
 
 export const CLOCK_SKEW_MS = 60_000;

@@ -429,6 +429,14 @@ describe("an explanation of a login", () => {
     expect((await explain({ role: "web" })).status).toBe(400);
   });
 
+  it("says of no check that it passed for a token that names no service account and no audience", async () => {
+    const { explain } = await mount({ role: { audience: "grove", bound_service_account_namespaces: "prod" } });
+    const { body } = await explain({ role: "web", jwt: await server.sign({ sub: "somebody" }) });
+    const outcomes = new Map(checksOf(body).map(({ name, outcome }) => [name, outcome]));
+    expect(["audience", "names"].map((name) => outcomes.get(name))).toEqual(["failed", "failed"]);
+    expect(outcomes.get("namespaces")).not.toBe("passed");
+  });
+
   it("is beside a list of the logins that were refused lately", async () => {
     const { login, read } = await mount();
     await login(await server.tokenOf(server.addAccount("prod", "stranger")));
