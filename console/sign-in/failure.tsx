@@ -36,7 +36,7 @@ export function Failure({ problem, of, providerMessage }: FailureProps) {
   return (
     <Notice tone="bad" title="You are not signed in.">
       {messages.map((message) => (
-        <p key={message}>{loginText(message)}</p>
+        <p key={message}>{loginText(message, pathOfMethod(of))}</p>
       ))}
       {providerMessage !== "" && <p>Its message: “{providerMessage}”</p>}
       {messages.some((message) => message.includes("redirect_uri")) && (

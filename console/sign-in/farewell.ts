@@ -23,3 +23,7 @@ export function signedOut({ ends, isRevoked, messages }: SignedOut, now: number)
   const text = `You are signed out, but your token could not be revoked and ${when}. ${messages.join(" ")}`;
   return { tone: "warn", text };
 }
+
+/** What is still said of the session before. A warning stays; beside a failed sign-in other news would contradict it. */
+export const farewellAfter = (before: Farewell | null, hasFailed: boolean): Farewell | null =>
+  hasFailed && before?.tone !== "warn" ? null : before;

@@ -46,10 +46,12 @@ interface SignInFormProps {
   signIn(credential: Credential): Promise<Answer<void>>;
   /** True to keep this page: the identity provider is opened in another tab. */
   readonly keepsPage?: boolean;
+  /** Called when a sign-in failed. */
+  readonly onFailed?: () => void;
 }
 
 /** The sign-in form: for a listed auth method, another method, or a token. */
-export function SignInForm({ signIn, keepsPage = false }: SignInFormProps) {
+export function SignInForm({ signIn, keepsPage = false, onFailed = () => {} }: SignInFormProps) {
   const mounts = useLoad<readonly ListedMount[] | null>("mounts", async () => {
     const answer = await new Api("").read<ShownMounts>("sys/internal/ui/mounts");
     if (answer.ok) return done(listedMounts(answer.value));
@@ -62,7 +64,7 @@ export function SignInForm({ signIn, keepsPage = false }: SignInFormProps) {
   return (
     <div class="stack">
       {mounts.problem && <ProblemNotice problem={mounts.problem} onRetry={mounts.reload} />}
-      <WayForm key={String(mounts.value === null)} signIn={signIn} keepsPage={keepsPage} listed={mounts.value ?? []} />
+      <WayForm key={String(mounts.value === null)} {...{ signIn, keepsPage, onFailed }} listed={mounts.value ?? []} />
       {others.length > 0 && (
         <p class="small muted">
           Clients also log in at {others.map(({ path, type }) => `auth/${path}/ (${type})`).join(", ")}: sign in with
@@ -75,7 +77,12 @@ export function SignInForm({ signIn, keepsPage = false }: SignInFormProps) {
 
 const OTHER: ChosenMethod = { isListed: false, path: "", type: "jwt" };
 
-function WayForm({ signIn, keepsPage, listed }: SignInFormProps & { readonly listed: readonly ListedMount[] }) {
+function WayForm({
+  signIn,
+  keepsPage,
+  onFailed,
+  listed,
+}: Required<SignInFormProps> & { readonly listed: readonly ListedMount[] }) {
   const [arrival] = useState(takeArrival);
   const [first] = useState(() => {
     const wanted = new URLSearchParams(window.location.search).get("with") ?? "";
@@ -102,6 +109,7 @@ function WayForm({ signIn, keepsPage, listed }: SignInFormProps & { readonly lis
     setBusy(false);
     setElsewhere(null);
     setProblem(why);
+    onFailed();
   };
   const send = async (credential: Credential): Promise<void> => {
     begin();

@@ -15,11 +15,15 @@ const WORDS: Readonly<Record<string, string>> = {
 
 const OF_PROVIDER = /^Vault login failed\. (\w+)$/;
 
+/** The messages of methods of which nothing is set. */
+const NOT_SET: ReadonlySet<string> = new Set(["could not load configuration", "could not load backend configuration"]);
+
 /**
- * The words for a server message about an error of the provider, with the name of the error; any other message
- * unchanged.
+ * The words for a server message about an error of the provider, with the name of the error, or about a method at
+ * `mount` without settings; any other message unchanged.
  */
-export function loginText(message: string): string {
+export function loginText(message: string, mount: string): string {
+  if (NOT_SET.has(message)) return `auth/${mount}/ has no provider yet: its settings are missing (${message}).`;
   const [, code = ""] = OF_PROVIDER.exec(message) ?? [];
   return Object.hasOwn(WORDS, code) ? `${WORDS[code]} (${code})` : message;
 }

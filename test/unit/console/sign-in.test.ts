@@ -3,6 +3,7 @@ import { belowMount } from "../../../console/methods/mount-paths.ts";
 import { isDue, isEnding, type Lifetime, lifetimeOf, renewedLifetime } from "../../../console/renewal.ts";
 import { afterAnswer } from "../../../console/sign-in/after-answer.ts";
 import { callbackPath } from "../../../console/sign-in/begun-login.ts";
+import { farewellAfter } from "../../../console/sign-in/farewell.ts";
 import {
   firstMethod,
   formOf,
@@ -247,15 +248,27 @@ it("the token of a team is told that it can do nothing here, unless its policies
   expect(uselessTeamToken({ path: "auth/token/create", meta: null }, refused)).toBe("");
 });
 
+it("a failed sign-in takes the news of the last session away, but no warning", () => {
+  const kept = { tone: "warn", text: "You are signed out, but your token could not be revoked." } as const;
+  expect(farewellAfter({ tone: "good", text: "You are signed out." }, true)).toBeNull();
+  expect(farewellAfter(kept, true)).toBe(kept);
+  expect(farewellAfter(kept, false)).toBe(kept);
+});
+
 describe("an error of the provider", () => {
   it("is said in words, with its name", () => {
-    expect(loginText("Vault login failed. access_denied")).toMatch(
+    expect(loginText("Vault login failed. access_denied", "oidc")).toMatch(
       /^The identity provider refused: .* \(access_denied\)$/,
     );
     for (const message of ["Vault login failed. The provider reported an error.", "role not found", "toString"]) {
-      expect(loginText(message)).toBe(message);
+      expect(loginText(message, "oidc")).toBe(message);
     }
-    expect(loginText("Vault login failed. constructor")).toBe("Vault login failed. constructor");
+    expect(loginText("Vault login failed. constructor", "oidc")).toBe("Vault login failed. constructor");
+  });
+
+  it("says of a method without settings which one it is", () => {
+    const text = loginText("could not load configuration", "ci-old");
+    expect(text).toMatch(/^auth\/ci-old\/ has no provider yet/);
   });
 
   it("has a description of one bounded line without characters that are not seen", () => {
