@@ -6,10 +6,12 @@ import { done } from "../result.ts";
 import { useSession } from "../session.ts";
 import { useLoad } from "../ui/index.ts";
 import {
+  cycleMistake,
   type KnownMembers,
   knownNames,
   memberMistake,
   offeredMembers,
+  outsideOf,
   withMemberIds,
   withMemberNames,
 } from "./member-names.ts";
@@ -22,13 +24,14 @@ export function GroupForm<T>({ record, ...props }: RecordFormProps<T>) {
   const { api } = useSession();
   const { value: known } = useLoad("members", async () => done(await readMembers(api)));
   if (!known) return <div aria-busy="true" />;
+  const outside = outsideOf(record);
   return (
     <RecordForm
       {...props}
       record={record && withMemberNames(record, known)}
       resolve={(values) => withMemberIds(values, known)}
-      mistake={(values) => memberMistake(values, known)}
-      offered={offeredMembers(known)}
+      mistake={(values) => memberMistake(values, known) ?? cycleMistake(values, known, outside)}
+      offered={offeredMembers(known, outside)}
     />
   );
 }

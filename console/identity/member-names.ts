@@ -61,9 +61,30 @@ export function memberMistake(values: RecordValue, known: KnownMembers): Mistake
   return null;
 }
 
-/** The names that can be added to each field. */
-export const offeredMembers = (known: KnownMembers): Readonly<Record<string, readonly string[]>> =>
-  Object.fromEntries(MEMBERS.map(([field, kind]) => [field, [...known[kind].nameOf.values()]]));
+/** Ids of groups that can't be in a group: itself, and those that it is in. */
+export const outsideOf = (group: RecordValue | null): readonly string[] =>
+  group === null ? [] : [...textsOf([group.id ?? ""]), ...textsOf(group.parent_group_ids)];
+
+/** The mistake in the groups of a group that can't be in it. @param outside ids */
+export function cycleMistake(values: RecordValue, known: KnownMembers, outside: readonly string[]): Mistake | null {
+  const [name] = textsOf(values.member_group_ids).filter((text) =>
+    outside.includes(known.group.idOf.get(text) ?? text),
+  );
+  if (name === undefined) return null;
+  return { field: "member_group_ids", text: `${name} is this group or has it in it: no group can be in itself` };
+}
+
+/** The names that can be added to each field. @param outside ids of groups that are not offered */
+export const offeredMembers = (
+  known: KnownMembers,
+  outside: readonly string[],
+): Readonly<Record<string, readonly string[]>> =>
+  Object.fromEntries(
+    MEMBERS.map(([field, kind]) => [
+      field,
+      [...known[kind].nameOf].flatMap(([id, name]) => (outside.includes(id) ? [] : [name])),
+    ]),
+  );
 
 const mapped = (values: RecordValue, change: (kind: Kind, text: string) => string): RecordValue => ({
   ...values,

@@ -1,8 +1,10 @@
 import { expect, it } from "vitest";
 import {
+  cycleMistake,
   knownNames,
   memberMistake,
   offeredMembers,
+  outsideOf,
   withMemberIds,
   withMemberNames,
 } from "../../../console/identity/member-names.ts";
@@ -26,7 +28,7 @@ it("shows the members of a group by names that only one has, and sends their ids
   expect(shown).toEqual({ name: "ops", member_entity_ids: names, member_group_ids: ["robots"] });
   expect(withMemberIds(shown, known)).toEqual(group);
   expect(withMemberIds({ name: "ops" }, known)).toEqual({ name: "ops" });
-  expect(offeredMembers(known)).toEqual({ member_entity_ids: names.slice(0, 5), member_group_ids: ["robots"] });
+  expect(offeredMembers(known, [])).toEqual({ member_entity_ids: names.slice(0, 5), member_group_ids: ["robots"] });
 });
 
 it("names each member that is unknown, and leaves ids to the server", () => {
@@ -38,4 +40,16 @@ it("names each member that is unknown, and leaves ids to the server", () => {
     "member_group_ids",
   );
   expect(memberMistake({ name: "ops", member_entity_ids: ["entity_02", ID] }, known)).toBeNull();
+});
+
+it("offers a group neither itself nor a group that it is in, and refuses both", () => {
+  const groups = { ...known, group: knownNames(["own", "up", "free"].map((id) => ({ id, name: id, called: id }))) };
+  const outside = outsideOf({ id: "own", parent_group_ids: ["up"] });
+  expect(offeredMembers(groups, outside).member_group_ids).toEqual(["free"]);
+  expect(cycleMistake({ member_group_ids: ["free"] }, groups, outside)).toBeNull();
+  for (const name of ["own", "up"])
+    expect(cycleMistake({ member_group_ids: ["free", name] }, groups, outside)?.text).toContain(
+      `${name} is this group`,
+    );
+  expect(outsideOf(null)).toEqual([]);
 });
