@@ -8,7 +8,7 @@ import { AllowedButton, Notice, ProblemNotice, SendProblem, useTried, Warnings }
 import { AtTheEnd } from "./at-the-end.tsx";
 import { choiceMistake, FIRST_CHOICE } from "./chosen-policy.ts";
 import { configPath } from "./config-path.ts";
-import { type Existing, hasRole, othersAt, type PlanStep, planOf, stepsLeft } from "./login-plan.ts";
+import { type Existing, hasRole, othersAt, type PlanStep, planOf, readyText, stepsLeft } from "./login-plan.ts";
 import { unusedSettings, writesSettings } from "./mount-settings.ts";
 import { PlanTexts } from "./plan-texts.tsx";
 import { PATHS_OF_PAGES, PolicyChoiceFields } from "./policy-choice.tsx";
@@ -146,7 +146,7 @@ export function SetUp({ preset, existing, onSent }: SetUpProps) {
         <ul class="plain" aria-live="polite">
           {isReady && (
             <li>
-              <strong>It is set up: what the client needs is below, and a check of its login.</strong>
+              <strong>{readyText(preset)}</strong>
             </li>
           )}
           {outcome.sent.map(({ label }) => (

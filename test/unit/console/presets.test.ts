@@ -2,7 +2,14 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { type Existing, othersAt, planOf, stepsLeft, uselessMount } from "../../../console/presets/login-plan.ts";
+import {
+  type Existing,
+  othersAt,
+  planOf,
+  readyText,
+  stepsLeft,
+  uselessMount,
+} from "../../../console/presets/login-plan.ts";
 import { type MountSettings, unusedSettings } from "../../../console/presets/mount-settings.ts";
 import type { PresetValues } from "../../../console/presets/preset.ts";
 import { isOwnMachine, mistakesIn, trimmed, valuesWithUsual } from "../../../console/presets/preset-values.ts";
@@ -294,6 +301,11 @@ describe("the steps that are left", () => {
       "type aws",
     );
   });
+});
+
+it("a cluster whose API server was not asked is not said to be set up", () => {
+  expect(readyText({ method: "kubernetes" })).toMatch(/written, and not tried yet: check below with a token/);
+  expect(readyText({ method: "jwt" })).toMatch(/^It is set up/);
 });
 
 it("another path is used by every text", () => {
