@@ -1,5 +1,6 @@
 import type { EndingTokens } from "../../client/answers.d.ts";
 import { count, hourText } from "../format.ts";
+import { href } from "../href.ts";
 import { GroupName } from "../tokens/group-table.tsx";
 import type { GroupBy } from "../tokens/grouping.ts";
 import { DataTable } from "../ui/index.ts";
@@ -30,7 +31,7 @@ export function EndsTable({ ends, span, by, filter, hueOf }: EndsTableProps) {
             <span class="keyed">
               <i class={hueOf(key)} />
               {key === "" ? (
-                <span class="muted">all other groups, and none</span>
+                <a href={href(["tokens"], { ...filter, group: by })}>all other groups, and none</a>
               ) : (
                 <GroupName by={by} name={key} filter={filter} />
               )}

@@ -51,9 +51,13 @@ export function BulkRevocations() {
             { label: "State", cell: (job) => <JobState job={job} check={checks.get(job.id) ?? "not asked"} /> },
             {
               label: "Progress",
-              cell: ({ total, preview }) => <Progress done={total} of={preview?.total ?? 0} />,
+              cell: ({ total, preview, failures }) => (
+                <>
+                  <Progress done={total} of={preview?.total ?? 0} />
+                  {failures.length > 0 && <span class="bad small">{counted(failures.length, "failure")}</span>}
+                </>
+              ),
             },
-            { label: "Failures", right: true, cell: ({ failures }) => count(failures.length) },
           ]}
         />
       )}
@@ -77,6 +81,11 @@ export function BulkRevocations() {
             { label: "Progress", cell: (revocation) => <CleanUp revocation={revocation} /> },
           ]}
         />
+      )}
+      {revocations.length > 0 && (
+        <p class="body muted small">
+          A method that was disabled is here too, also by a set-up that could not be finished.
+        </p>
       )}
     </Card>
   );

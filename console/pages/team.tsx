@@ -41,6 +41,8 @@ export function TeamPage({ organization, id, marked }: TeamPageProps) {
   const { api } = session;
   const team = useLoad(id, () => readResource<Team>(api, teamsPath("teams", id)));
   const value = team.value;
+  /** Ids of the tokens that this page deleted. */
+  const [ended, setEnded] = useState<readonly string[]>([]);
   return (
     <>
       <PageHead
@@ -65,9 +67,15 @@ export function TeamPage({ organization, id, marked }: TeamPageProps) {
       <Loading of={team} />
       {value && (
         <div class="stack">
-          <Tokens organization={organization} id={id} name={value.attributes.name} marked={marked} />
+          <Tokens
+            {...{ organization, id, marked, ended }}
+            name={value.attributes.name}
+            onEnded={(ids) => setEnded([...ended, ...ids])}
+          />
           {marked !== "" && mayDo(session, ASKED_PATHS.audit, "read", "sudo") && (
             <Timeline
+              // Reads the events again, with that of its deletion.
+              key={String(ended.includes(marked))}
               title="The token that you looked for"
               question={{ accessor: marked }}
               empty="Nothing is recorded of it"
@@ -91,7 +99,13 @@ export function TeamPage({ organization, id, marked }: TeamPageProps) {
   );
 }
 
-function Tokens({ organization, id, name, marked }: TeamPageProps & { readonly name: string }) {
+interface TokensProps extends TeamPageProps {
+  readonly name: string;
+  readonly ended: readonly string[];
+  readonly onEnded: (ids: readonly string[]) => void;
+}
+
+function Tokens({ organization, id, name, marked, ended, onEnded }: TokensProps) {
   const { api } = useSession();
   const path = tokensPath(organization);
   const list = useLoad(`${path} ${id} ${name}`, () => listResources<TeamToken>(api, path, 1, { q: name }));
@@ -127,8 +141,11 @@ function Tokens({ organization, id, name, marked }: TeamPageProps & { readonly n
       )}
       {list.value && marked !== "" && !tokens.some((token) => token.id === marked) && (
         <p class="body" role="status">
-          The token <code>{marked}</code> is not among these: it was deleted, or is on another page. What is recorded of
-          it is below.
+          The token <code>{marked}</code>{" "}
+          {ended.includes(marked)
+            ? "was deleted just now."
+            : "is not among these: it was deleted, or is on another page."}{" "}
+          What is recorded of it is below.
         </p>
       )}
       {list.value && (
@@ -137,7 +154,10 @@ function Tokens({ organization, id, name, marked }: TeamPageProps & { readonly n
           tokens={tokens}
           ofOneTeam
           marked={marked}
-          onChange={list.reload}
+          onChange={(ids) => {
+            onEnded(ids);
+            list.reload();
+          }}
           onRotate={setRotating}
         />
       )}

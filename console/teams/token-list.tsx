@@ -18,7 +18,8 @@ interface TokenListProps {
   readonly ofOneTeam?: boolean;
   /** Id of the token to highlight. */
   readonly marked?: string;
-  readonly onChange: () => void;
+  /** Called with the ids of deleted tokens. */
+  readonly onChange: (ended: readonly string[]) => void;
   readonly onRotate?: (token: Resource<TeamToken>) => void;
 }
 
@@ -130,7 +131,7 @@ export function TokenList({
             onDone={() => {
               setEnded({ tokens: chosen, at: new Date().toISOString() });
               setSelected(new Set());
-              onChange();
+              onChange(chosen.map(({ id }) => id));
             }}
           >
             <ul>

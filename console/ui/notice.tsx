@@ -1,6 +1,9 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useContext, useEffect, useRef, useState } from "preact/hooks";
+import { ASKED_PATHS } from "../asked-paths.ts";
+import { href } from "../href.ts";
 import type { Problem, Refusal } from "../result.ts";
+import { mayDo, SessionContext } from "../session.ts";
 import { Copy } from "./controls.tsx";
 import { Icon, type IconName } from "./icons.tsx";
 import { titleOf } from "./problem-title.ts";
@@ -87,7 +90,7 @@ export function ProblemNotice({ problem, onRetry }: { readonly problem: Problem;
       {refusal ? <RefusalText refusal={refusal} /> : messages.map((message) => <p key={message}>{message}</p>)}
       {requestId !== "" && (
         <p class="small muted">
-          Request <code>{requestId}</code>
+          Request <RequestId id={requestId} />
         </p>
       )}
       {onRetry && status !== 403 && (
@@ -97,6 +100,13 @@ export function ProblemNotice({ problem, onRetry }: { readonly problem: Problem;
       )}
     </Notice>
   );
+}
+
+/** The id of a failed request, as a link to its explanation for who may read it. */
+function RequestId({ id }: { readonly id: string }) {
+  const session = useContext(SessionContext);
+  const mayRead = session !== null && mayDo(session, ASKED_PATHS.audit, "read", "sudo");
+  return mayRead ? <a href={href(["requests", id])}>{id}</a> : <code>{id}</code>;
 }
 
 interface FocusedProps {
