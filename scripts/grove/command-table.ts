@@ -136,7 +136,7 @@ export const COMMANDS = {
   contain: {
     example: "contain payments",
     codes:
-      "0 every token is refused and every lease ended (with - also before), 1 one is not, nothing matched, refused or failed, 2 the command line or VAULT_ADDR is wrong",
+      "0 every token is refused and every lease ended (with - also before), 1 one is not, or what it made is alive, nothing matched, refused or failed, 2 the command line or VAULT_ADDR is wrong",
     brief: "revokes what a text selects, and proves it",
     word: "[TEXT|-]",
     about:

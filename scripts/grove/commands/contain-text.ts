@@ -1,5 +1,5 @@
 import { ok } from "../../../src/base/result.ts";
-import { asCalled } from "../../local/command-line.ts";
+import { asCalled, helpAsCalled } from "../../local/command-line.ts";
 import type { FoundText, Token } from "../answer-schemas.ts";
 import type { GroveCommand } from "../arguments.ts";
 import { type Called, failed } from "../client.ts";
@@ -122,11 +122,15 @@ async function endedBefore(session: Session, wanted: Wanted, found: FoundText): 
     return failed("nothing was ended: it had ended before, and tokens of its logins may live on");
   const left = await outliving(session, found);
   if (left?.ok === false) return failed(`it had ended before; what outlives it is not known: ${left.error.message}`);
-  const { tokens, secretIds } = left?.value ?? HOLDS_NOTHING;
+  const { tokens, secretIds, isBatch } = left?.value ?? HOLDS_NOTHING;
   const [alive] = tokens;
   if (alive)
     return failed(
       `it had ended before, but the token that it held is alive: ${asCalled(`contain --accessor ${alive}`)}`,
+    );
+  if (isBatch)
+    return failed(
+      `it had ended before, but the batch token that it held may be alive, and can't be ended alone (${helpAsCalled("docs/leases.md")}, What ends at once)`,
     );
   if (secretIds.length > 0) {
     if (json && !wanted.yes) return failed("it had ended before, but not all that it gave: --yes ends that");

@@ -52,8 +52,10 @@ export function outlivingLines({ kind }: Judged, left: Called<Held> | null): str
     return [
       `  ${isOwn ? "tokens of its logins" : "what it held"} may be alive: it is not known (${harmless(left.error.message)})`,
     ];
-  const { tokens, secretIds } = left.value;
+  const { tokens, secretIds, isBatch } = left.value;
+  const batch = `  it held a batch token, which may be alive and can't be ended alone (${helpAsCalled("docs/leases.md")}, What ends at once)`;
   return [
+    ...(isBatch ? [batch] : []),
     ...tokens.map((one) => `  the token that it held is alive: ${asCalled(`contain --accessor ${one}`)}`),
     ...secretIds.flatMap(({ accessor, path }) => [
       isOwn

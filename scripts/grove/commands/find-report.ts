@@ -5,7 +5,7 @@ import { contextOf, isAlive, type Judged, mayBeAlive } from "./find-judgements.t
 import { linesOf, wordOf } from "./find-lines.ts";
 import { outlivingLines } from "./find-next-steps.ts";
 import type { TextToFind } from "./find-texts.ts";
-import { outliving } from "./held-credentials.ts";
+import { isLeft, outliving } from "./held-credentials.ts";
 import { number } from "./token-lines.ts";
 
 /** In the order of the totals. */
@@ -54,7 +54,7 @@ export class Report {
     const { others } = text;
     const left = await outliving(this.#session, judged);
     this.#isUnknown ||= left?.ok === false;
-    this.#hasSecrets ||= left?.ok === true && left.value.tokens.length + left.value.secretIds.length > 0;
+    this.#hasSecrets ||= left?.ok === true && isLeft(left.value);
     if (json) {
       const where = { lines: text.lines, ...(others > 0 && { more_lines: others }) };
       const held = left?.ok && {

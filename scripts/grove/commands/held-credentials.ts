@@ -20,9 +20,11 @@ export interface Held {
   /** Accessors of tokens. */
   readonly tokens: readonly string[];
   readonly secretIds: readonly NamedSecretId[];
+  /** Whether it is a batch token, which has no accessor: whether it is alive can't be asked. */
+  readonly isBatch: boolean;
 }
 
-export const HOLDS_NOTHING: Held = { tokens: [], secretIds: [] };
+export const HOLDS_NOTHING: Held = { tokens: [], secretIds: [], isBatch: false };
 
 /** The path of a request whose answer has a secret-id. The answer to a look-up has only its accessor. */
 const MAKES_SECRET_ID = /^(auth\/.+\/role\/[^/]+)\/(?:custom-)?secret-id$/;
@@ -42,11 +44,12 @@ export async function heldBy(
 ): Promise<Called<Held>> {
   const events = await readEvents(client, terminal, { accessor: wrapping }, Number.POSITIVE_INFINITY);
   if (!events.ok) return events;
-  const infos = events.value.events.flatMap(({ response }) => (response?.wrap_info ? [response.wrap_info] : []));
-  const inside = infos.filter(({ accessor }) => accessor === wrapping).map((info) => info.wrapped_accessor ?? "");
+  const made = events.value.events.filter(({ response }) => response?.wrap_info?.accessor === wrapping);
+  const inside = made.map(({ response }) => response?.wrap_info?.wrapped_accessor ?? "");
   const accessors = [...new Set(inside.filter((accessor) => accessor !== ""))];
   const role = MAKES_SECRET_ID.exec(path)?.[1];
   return ok({
+    isBatch: made.some(({ response }) => response?.auth?.token_type === "batch"),
     tokens: accessors.filter((accessor) => !OF_SECRET_ID.test(accessor)),
     secretIds:
       role === undefined
@@ -71,7 +74,7 @@ async function aliveOf(session: Pick<Session, "client" | "terminal">, held: Held
     if (!isOver.ok) return isOver;
     if (!isOver.value) secretIds.push(secretId);
   }
-  return ok({ tokens: tokens.value, secretIds });
+  return ok({ ...held, tokens: tokens.value, secretIds });
 }
 
 /**
@@ -83,10 +86,20 @@ export async function outliving(
   { state, kind, ...found }: Judged,
 ): Promise<Called<Held> | null> {
   if (state !== "ended" || !("chosen_id" in found)) return null;
-  if (kind === "wrapping" && found.token) return aliveHeld(session, found.token);
-  if (kind === "secret-id" && found.credential) return aliveOf(session, { tokens: [], secretIds: [found.credential] });
+  if (kind === "wrapping" && found.token) {
+    const left = await aliveHeld(session, found.token);
+    // What was not unwrapped before the end can't be any more.
+    const wasTaken = found.ended === undefined || found.ended.how.startsWith("unwrapped");
+    return left.ok ? ok({ ...left.value, isBatch: left.value.isBatch && wasTaken }) : left;
+  }
+  if (kind === "secret-id" && found.credential)
+    return aliveOf(session, { ...HOLDS_NOTHING, secretIds: [found.credential] });
   return null;
 }
+
+/** True when something is left that can be used, or may be. */
+export const isLeft = ({ tokens, secretIds, isBatch }: Held): boolean =>
+  isBatch || tokens.length + secretIds.length > 0;
 
 async function hasEndedWithTokens(
   session: Pick<Session, "client" | "terminal">,

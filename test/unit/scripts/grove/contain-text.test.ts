@@ -393,6 +393,18 @@ describe("grove contain -", () => {
     });
   });
 
+  it("of a wrapping token is no success when a batch token was taken from it, which has no accessor", async () => {
+    const response = { auth: { accessor: "", display_name: "", token_type: "batch" }, wrap_info: { accessor: "t1" } };
+    const event = { kind: "login", type: "response", time: "2026-11-22T01:00:00Z", response };
+    replies["GET /v1/sys/audit/events"] = data({ events: [event], next: "" });
+    const gone = (how: string) => ({ ended: { at: "", how, by: null, request_id: "" }, state: "ended" });
+    replies["POST /v1/sys/tokens/find"] = data({ ...LIVE, ...gone("unwrapped"), kind: "wrapping", token });
+    expect(await contain("one", "--yes")).toBe(1);
+    expect(said.at(-1)).toMatch(/^it had ended before, but the batch token that it held may be alive/);
+    replies["POST /v1/sys/tokens/find"] = data({ ...LIVE, ...gone("revoked"), kind: "wrapping", token });
+    expect(await contain("one", "--yes")).toBe(0);
+  });
+
   describe("of a wrapping token with a secret-id", () => {
     const LOOKUP = "POST /v1/auth/app%3Fle/role/deploy/secret-id-accessor/lookup";
     const wrapping = { ...token, path: `${PATH}/secret-id` };
