@@ -650,6 +650,7 @@ export interface components {
             readonly unrevoked_leases?: {
                 readonly waiting: number;
                 readonly failing: number;
+                readonly removed: number;
                 readonly more: boolean;
                 readonly failures: readonly {
                     readonly lease_id: string;
@@ -923,6 +924,7 @@ export interface components {
             readonly unrevoked_leases: {
                 readonly waiting: number;
                 readonly failing: number;
+                readonly removed: number;
                 readonly more: boolean;
                 readonly failures: readonly {
                     readonly lease_id: string;
@@ -943,6 +945,7 @@ export interface components {
             readonly unrevoked_leases: {
                 readonly waiting: number;
                 readonly failing: number;
+                readonly removed: number;
                 readonly more: boolean;
                 readonly failures: readonly {
                     readonly lease_id: string;

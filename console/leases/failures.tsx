@@ -136,7 +136,7 @@ function RemoveButton({ id, onRemoved }: { readonly id: string; readonly onRemov
     >
       <p>
         The revocation is sent once more, and the lease is removed whatever its target answers. First take the secret
-        back at <code>{serviceOf(id)}</code>: from then on nothing here says that it can still be used.
+        back at <code>{serviceOf(id)}</code>: from then on only receipts say that the target did not accept it.
       </p>
     </ConfirmButton>
   );

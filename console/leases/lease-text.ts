@@ -56,13 +56,20 @@ export function failureMark(path: string, failing: readonly LeaseFailure[]): Fai
 export function leasesLeftText({
   waiting,
   failing,
+  removed,
   more,
 }: {
   readonly waiting: number;
   readonly failing: number;
+  readonly removed: number;
   readonly more: boolean;
 }): string {
   const left = waiting + failing;
+  const forced = `${removed.toLocaleString("en")} of their leases ${removed === 1 ? "was" : "were"} removed by force`;
+  if (removed > 0) {
+    const others = leasesLeftText({ waiting, failing, removed: 0, more });
+    return `${others === "" ? "" : `${others}, and `}${forced}, without an answer of the target`;
+  }
   if (left === 0 && !more) return "";
   const number = more ? "some" : left.toLocaleString("en");
   const which = `${number} of their leases ${left === 1 && !more ? "has" : "have"} not ended`;

@@ -18,9 +18,9 @@ interface LeasesNoticeProps {
 
 /** How many leases are revoked, and why the others are not. Renders nothing without leases. */
 export function LeasesNotice({ before, unrevoked, ended, isWhole, onTried }: LeasesNoticeProps) {
-  const { waiting, failing, more, failures } = unrevoked;
+  const { waiting, failing, removed, more, failures } = unrevoked;
   const left = waiting + failing;
-  if (left === 0 && !more) {
+  if (left + removed === 0 && !more) {
     if (before.count === 0) return null;
     if (isWhole) return <Notice tone="good" title={allEndedText(before)} />;
     const known = ended === 0 ? "" : `all of ${counted(ended, "token")} have ended; `;
@@ -28,7 +28,14 @@ export function LeasesNotice({ before, unrevoked, ended, isWhole, onTried }: Lea
   }
   return (
     <Notice tone={failing > 0 ? "bad" : "warn"} title={leaseText(leaseSums(before, unrevoked, isWhole))}>
-      <p>The secrets of {counted(left, "lease")} can still be used: their targets have not accepted the revocation.</p>
+      {(left > 0 || more) && (
+        <p>
+          The secrets of {counted(left, "lease")} can still be used: their targets have not accepted the revocation.
+        </p>
+      )}
+      {removed > 0 && (
+        <p>Of what was removed by force nothing is sent any more: its secret ends only if somebody took it back.</p>
+      )}
       <LeaseFailures failures={failures} onTried={onTried} />
     </Notice>
   );

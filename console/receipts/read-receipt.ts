@@ -35,7 +35,7 @@ export async function verifyRequest(api: Api, request: string, after: string): P
 
 const NOTHING_CHECKED: EndedCheck = {
   ...{ checked: 0, ended: 0, unknown: 0, alive: [], unanswered: [], next: "" },
-  unrevoked_leases: { waiting: 0, failing: 0, more: false, failures: [] },
+  unrevoked_leases: { waiting: 0, failing: 0, removed: 0, more: false, failures: [] },
 };
 
 /**

@@ -57,6 +57,7 @@ export type Unrevoked = EndedCheck["unrevoked_leases"];
 const sumOf = (all: Unrevoked, page: Unrevoked): Unrevoked => ({
   waiting: all.waiting + page.waiting,
   failing: all.failing + page.failing,
+  removed: all.removed + page.removed,
   more: all.more || page.more,
   failures: all.failures.concat(page.failures).slice(0, MOST_FAILURES),
 });

@@ -85,6 +85,8 @@ export type EndedToken = AnsweredBy<Api.EndedToken, typeof ENDED_TOKEN>;
 const UNREVOKED = z.object({
   waiting: z.number(),
   failing: z.number(),
+  /** Removed by force, without the answer of the target. */
+  removed: z.number().default(0),
   more: z.boolean(),
   failures: z.array(z.object({ lease_id: z.string(), error: z.string(), next_attempt: z.string().nullable() })),
 });

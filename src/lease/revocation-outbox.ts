@@ -2,6 +2,7 @@ import type { Ms } from "../base/clock.ts";
 import { currentTime } from "../base/clock.ts";
 import type { Keys } from "../crypto/key-ring.ts";
 import { accessorShard, accessorShardNumber } from "../listing/accessor-shards.ts";
+import type { ForcedRemoval } from "../listing/lease-index.ts";
 import { Outbox } from "../storage/outbox.ts";
 import { mustServe } from "../system/installation.ts";
 import type { SendFailure } from "./actions.ts";
@@ -20,11 +21,14 @@ const MAX_ERROR = 240;
 export class LeaseOutbox {
   readonly #env: LeaseEnv;
   readonly #store: LeaseStore;
+  readonly #isAlive: (token: number) => boolean;
   readonly #outbox: Outbox<LeaseRow, SendFailure>;
 
-  constructor(env: LeaseEnv, store: LeaseStore) {
+  /** @param isAlive whether the token in a row of the tree is alive. */
+  constructor(env: LeaseEnv, store: LeaseStore, isAlive: (token: number) => boolean) {
     this.#env = env;
     this.#store = store;
+    this.#isAlive = isAlive;
     this.#outbox = new Outbox({
       pauseMs: RETRY_BASE_MS,
       timeoutMs: TIMEOUT_MS,
@@ -50,23 +54,41 @@ export class LeaseOutbox {
   async #send(leases: readonly LeaseRow[]): Promise<SendFailure[]> {
     const { keys } = await mustServe(this.#env);
     const sent = await Promise.all(leases.map((lease) => this.#sendOne(lease, keys)));
-    await this.#forget(leases.filter((_, at) => sent[at] === null));
-    return sent.filter((failure) => failure !== null);
+    const gone = leases.filter((_, at) => sent[at] === "accepted" || sent[at] === "removed");
+    await this.#forget(
+      gone,
+      leases.filter((_, at) => sent[at] === "removed"),
+    );
+    return sent.filter((result) => typeof result === "object");
   }
 
-  /** Deletes ended leases, from the index first: a crash in between repeats the step. */
-  async #forget(leases: readonly LeaseRow[]): Promise<void> {
-    const tails = leases.map((lease) => this.#store.tailOf(lease));
-    const byShard = [...Map.groupBy(tails, accessorShardNumber)];
-    await Promise.all(byShard.map(([shard, of]) => accessorShard(this.#env, shard).removeLeases(of)));
-    this.#store.remove(leases.map(({ row }) => row));
+  /**
+   * Deletes leases, from the index first: a crash in between repeats the step.
+   *
+   * @param removed those of them that were removed by force, although their targets did not accept the revocation.
+   */
+  async #forget(gone: readonly LeaseRow[], removed: readonly LeaseRow[]): Promise<void> {
+    const forced = removed.map((lease): ForcedRemoval => {
+      const { tail, holder = "" } = this.#store.view(lease);
+      return { tail, holder: this.#isAlive(lease.token) ? "" : holder };
+    });
+    const tails = gone.map((lease) => this.#store.tailOf(lease));
+    await Promise.all(
+      [...Map.groupBy(tails, accessorShardNumber)].map(([shard, of]) =>
+        accessorShard(this.#env, shard).removeLeases(
+          of,
+          forced.filter(({ tail }) => of.includes(tail)),
+        ),
+      ),
+    );
+    this.#store.remove(gone.map(({ row }) => row));
   }
 
-  /** Returns null when the target has accepted the revocation, or when it was forced. */
-  async #sendOne(lease: LeaseRow, keys: Keys): Promise<SendFailure | null> {
+  async #sendOne(lease: LeaseRow, keys: Keys): Promise<"accepted" | "removed" | SendFailure> {
     const data = lease.data && new Uint8Array(lease.data);
     const delivery = await sendRevocation(this.#env, keys, { ...this.#store.view(lease), data }, currentTime());
-    if (delivery.delivered || lease.forced) return null;
+    if (delivery.delivered) return "accepted";
+    if (lease.forced) return "removed";
     const error = delivery.error.slice(0, MAX_ERROR);
     if (delivery.hopeless || lease.attempts >= MAX_REVOCATION_ATTEMPTS) await this.#giveUp(lease, error);
     else this.#store.failed(lease.row, error);

@@ -48,7 +48,7 @@ export class TreeLeases {
   constructor(tree: TreeLeasesDeps) {
     this.#tree = tree;
     this.store = new LeaseStore(tree.sql, tree.treeId, tree.versions);
-    this.#outbox = new LeaseOutbox(tree.env, this.store);
+    this.#outbox = new LeaseOutbox(tree.env, this.store, (row) => tree.tokens.live(row, currentTime()) !== null);
   }
 
   /** Fails with "not_found" when the holder or the lease does not exist. */

@@ -40,6 +40,7 @@ import {
   type WantedTreeGroups,
 } from "./inventory/tree-groups.ts";
 import {
+  type ForcedRemoval,
   type IndexPage,
   type IrrevocableLease,
   LEASE_INDEX_SQL,
@@ -47,6 +48,8 @@ import {
   type LeaseKind,
   type LeaseLevel,
   type LeasePosition,
+  REMOVED_LEASES_SQL,
+  type RemovedLeases,
 } from "./lease-index.ts";
 import { ShardTrees } from "./trees/shard-trees.ts";
 import { ALLOCATED_TREES_SQL } from "./trees/tree-ledger.ts";
@@ -58,6 +61,7 @@ export const ACCESSOR_SHARD_MIGRATIONS: readonly Migration[] = [
     description: "tokens and leases of this shard, the inventory, ended tokens, and the ledger of allocated trees",
     sql: `${LEASE_INDEX_SQL} ${INVENTORY_SQL} ${ENDED_SQL} ${ALLOCATED_TREES_SQL}`,
   },
+  { version: 2, description: "leases that were removed by force", sql: REMOVED_LEASES_SQL, readableFrom: 1 },
 ];
 
 const RETRY_MS = 15_000;
@@ -203,6 +207,7 @@ export class AccessorShard extends DurableObject<ListingEnv> {
       // A crash before this line leaves the tokens on the list, and the walk calls their trees again.
       if (gone.length > 0) this.#drop(gone, free);
       this.#inventory.ended.forget(this.#keptFrom);
+      this.#leases.forgetRemoved(this.#keptFrom);
     } catch (error) {
       console.error(JSON.stringify({ type: "list of accessors", error: String(error) }));
       return this.#alarm.atLatest(currentTime() + RETRY_MS);
@@ -264,8 +269,10 @@ export class AccessorShard extends DurableObject<ListingEnv> {
 
   #arm(): Promise<void> {
     const now = currentTime();
-    const forgetAt = this.#inventory.ended.nextDueAt(keepEndedMs(this.env), now);
-    return this.#alarm.atLatest(this.#trees.nextAt(now), forgetAt);
+    const keep = keepEndedMs(this.env);
+    const removal = this.#leases.oldestRemoval();
+    const forgetAt = [this.#inventory.ended.nextDueAt(keep, now), removal === null ? null : removal + keep];
+    return this.#alarm.atLatest(this.#trees.nextAt(now), ...forgetAt);
   }
 
   /** Returns the size of the storage of this shard, in bytes. */
@@ -298,9 +305,20 @@ export class AccessorShard extends DurableObject<ListingEnv> {
     this.#leases.add(tail, path);
   }
 
-  /** Removes leases of secrets from the index. Safe to repeat. */
-  removeLeases(tails: readonly string[]): void {
+  /** Removes leases of secrets from the index, and keeps which of them were removed by force. Safe to repeat. */
+  removeLeases(tails: readonly string[], forced: readonly ForcedRemoval[] = []): void {
+    const keep = keepEndedMs(this.env);
+    if (forced.length > 0 && keep > 0) {
+      const now = currentTime();
+      this.#leases.noteRemoved(forced, now);
+      void this.#alarm.atLatest(now + keep);
+    }
     this.#leases.remove(tails);
+  }
+
+  /** Counts the leases that were removed by force, by holder. See `LeaseIndex.removed`. */
+  removedLeases(beginnings: readonly string[]): RemovedLeases[] {
+    return this.#leases.removed(beginnings, this.#keptFrom);
   }
 
   /** Notes that the revocation of a secret's lease was given up. Safe to repeat. */

@@ -115,6 +115,7 @@ const RULES = {
     "irrevocableLeases",
     "countLeases",
     "treesWithLeases",
+    "removedLeases",
     "countBelow",
     "countIrrevocable",
     "allocatedTrees",

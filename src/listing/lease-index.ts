@@ -9,6 +9,24 @@ export const LEASE_INDEX_SQL = `
   CREATE INDEX leases_given_up ON leases (expires_at) WHERE error IS NOT NULL;
 `;
 
+/**
+ * Leases that were removed by force although their targets did not accept the revocation: they have not ended. Kept as
+ * long as the records of ended tokens. `holder` is "" when the token was alive, or is not known.
+ */
+export const REMOVED_LEASES_SQL = `
+  CREATE TABLE removed_leases (tail TEXT PRIMARY KEY, holder TEXT NOT NULL, at INTEGER NOT NULL) WITHOUT ROWID;
+  CREATE INDEX removed_leases_by_time ON removed_leases (at);
+`;
+
+/** A lease that is removed by force, without its target's answer. `holder`: accessor of the ended token that held it. */
+export interface ForcedRemoval {
+  readonly tail: string;
+  readonly holder: string;
+}
+
+/** Number of leases of one holder that were removed by force. */
+export type RemovedLeases = { readonly holder: string; readonly count: number };
+
 export type LeaseKind = (typeof KINDS)[number];
 
 export type IndexedLease = {
@@ -78,6 +96,30 @@ export class LeaseIndex {
   /** Removes leases of secrets from the index. Safe to repeat. */
   remove(tails: readonly string[]): void {
     this.#tables.exec("DELETE FROM leases WHERE tail IN (SELECT value FROM json_each(?))", JSON.stringify(tails));
+  }
+
+  /** Stores which leases were removed by force. Safe to repeat. */
+  noteRemoved(removals: readonly ForcedRemoval[], at: Ms): void {
+    const statement = `INSERT OR REPLACE INTO removed_leases (tail, holder, at)
+      SELECT value ->> 'tail', value ->> 'holder', ? FROM json_each(?)`;
+    this.#tables.exec(statement, at, JSON.stringify(removals));
+  }
+
+  /** Counts the leases that were removed by force, by holder: those whose tail begins with one of `beginnings`. */
+  removed(beginnings: readonly string[], from: Ms): RemovedLeases[] {
+    const query = `SELECT l.holder, COUNT(*) AS count FROM json_each(?1) j
+      JOIN removed_leases l ON l.tail >= j.value AND l.tail < j.value || ?2 WHERE l.at >= ?3 GROUP BY l.holder`;
+    return this.#tables.exec<RemovedLeases>(query, JSON.stringify(beginnings), END, from).toArray();
+  }
+
+  /** Deletes records of leases that were removed before `before`. */
+  forgetRemoved(before: Ms): void {
+    this.#tables.exec("DELETE FROM removed_leases WHERE at < ?", before);
+  }
+
+  /** When the oldest record of a removal was made; null without any. */
+  oldestRemoval(): Ms | null {
+    return columnOf<number | null>(this.#tables, "SELECT MIN(at) FROM removed_leases")[0] ?? null;
   }
 
   /** Notes that the revocation of a secret's lease was given up. Safe to repeat. */

@@ -39,6 +39,8 @@ export async function containLease(
       terminal.out(styled(terminal, "green", `revoked: asked again, the lease ${harmless(leaseId)} has ended`));
     return ok(0);
   }
+  if (left.removed > 0)
+    return failed("it is not proved that the lease has ended: it was removed by force, without its target's answer");
   for (const failure of left.failures) terminal.say(failingLine(failure));
   return failed(
     `it is not proved that the lease has ended: its secret can still be used; ${asCalled("leases --retry")} sends it again (${helpAsCalled("docs/runbook.md, Leases are not revoked")})`,

@@ -130,6 +130,7 @@ function sumOf(all: EndedCheck, page: EndedCheck): EndedCheck {
     unrevoked_leases: {
       waiting: a.waiting + b.waiting,
       failing: a.failing + b.failing,
+      removed: a.removed + b.removed,
       more: a.more || b.more,
       failures: [...a.failures, ...b.failures].slice(0, MAX_FAILURES),
     },
@@ -143,8 +144,8 @@ function areRefused({ numbers }: Receipt, { ended, alive }: EndedCheck): boolean
 }
 
 function isProven(receipt: Receipt, check: EndedCheck): boolean {
-  const { waiting, failing, more } = check.unrevoked_leases;
-  return receipt.state === "done" && areRefused(receipt, check) && waiting === 0 && failing === 0 && !more;
+  const { waiting, failing, removed, more } = check.unrevoked_leases;
+  return receipt.state === "done" && areRefused(receipt, check) && waiting + failing + removed === 0 && !more;
 }
 
 /** Width of the labels of the receipt. */
@@ -205,16 +206,20 @@ function showNotEnded(terminal: Terminal, receipt: Receipt, unanswered: readonly
   terminal.out(`  mend that, then contain what is left again: ${helpAsCalled("docs/runbook.md, A job is incomplete")}`);
 }
 
+function removedText(removed: number): string {
+  return removed === 0 ? "" : `, ${removed} removed without the target's answer`;
+}
+
 function showLeases(terminal: Terminal, receipt: Receipt, check: EndedCheck): void {
   const { job, state, numbers } = receipt;
   const { leases: asked } = numbers;
-  const { waiting, failing, more, failures } = check.unrevoked_leases;
-  const left = waiting + failing;
+  const { waiting, failing, removed, more, failures } = check.unrevoked_leases;
+  const left = waiting + failing + removed;
   const isRevoked = left === 0 && !more;
   // A live token keeps its leases. Leases count as ended only when every token is refused.
   const isCounted = state === "done" && areRefused(receipt, check) && check.unanswered.length === 0;
   const ended = !isCounted || asked.more || more ? "" : `${Math.max(0, asked.count - left)} ended, `;
-  const text = `leases    ${countText(asked, "lease")} asked, ${ended}${waiting} waiting, ${failing} failing`;
+  const text = `leases    ${countText(asked, "lease")} asked, ${ended}${waiting} waiting, ${failing} failing${removedText(removed)}`;
   terminal.out(styled(terminal, isRevoked ? "green" : "red", text));
   for (const failure of failures) terminal.out(failingLine(failure));
   if (failing > 0) {

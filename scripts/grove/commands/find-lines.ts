@@ -45,7 +45,8 @@ export function headLines(terminal: Terminal, { state, message }: Judged, where 
 
 /** Leases whose secrets outlive their token, and how they are sent again. */
 function unrevokedLines({ unrevoked_leases: leases }: FoundText): string[] {
-  if (!leases) return [];
+  // What was removed by force is not sent again.
+  if (!leases || (leases.waiting + leases.failing === 0 && !leases.more)) return [];
   return [
     ...leases.failures.map(failingLine),
     `  sends them again, once their service answers: ${asCalled("leases --retry")}`,

@@ -1,9 +1,11 @@
 import { addNumbers } from "../../base/add-numbers.ts";
 import { currentTime, type Ms } from "../../base/clock.ts";
 import { inGroups } from "../../base/parallel.ts";
+import { unlessMissing } from "../../base/platform-errors.ts";
 import { type TokenAddress, treeBeginning } from "../../token/ids.ts";
 import { accessorShard, accessorShardNumber, askShards, generationOfShard } from "../accessor-shards.ts";
 import type { ListingEnv } from "../env.ts";
+import type { RemovedLeases } from "../lease-index.ts";
 import {
   type CountedFilter,
   type EndedFilter,
@@ -85,6 +87,20 @@ export async function treesWithLeases(env: ListingEnv, trees: readonly string[])
   const byBeginning = new Map(trees.map((tree) => [treeBeginning(tree), tree]));
   const found = await askShards(env, (shard) => shard.treesWithLeases([...byBeginning.keys()]));
   return new Set(found.flat().flatMap((beginning) => byBeginning.get(beginning) ?? []));
+}
+
+/**
+ * Counts the leases that were removed by force, by holder: of these trees, or with these tails. A shard that still runs
+ * the last release knows none.
+ */
+export async function removedLeases(
+  env: ListingEnv,
+  { trees = [], tails = [] }: { readonly trees?: readonly string[]; readonly tails?: readonly string[] },
+): Promise<RemovedLeases[]> {
+  const beginnings = [...trees.map(treeBeginning), ...tails];
+  if (beginnings.length === 0) return [];
+  const found = await askShards(env, (shard) => unlessMissing(shard.removedLeases(beginnings)));
+  return found.flatMap((removed) => removed ?? []);
 }
 
 /** Returns the entries of the inventory for these accessors, by accessor. */

@@ -32,8 +32,11 @@ describe("a lease whose target does not accept its end", () => {
   });
 
   it("is in the sentence that says how many tokens ended", () => {
-    const left = { waiting: 0, failing: 0, more: false };
+    const left = { waiting: 0, failing: 0, removed: 0, more: false };
     expect(leasesLeftText(left)).toBe("");
+    const removed = "1 of their leases was removed by force, without an answer of the target";
+    expect(leasesLeftText({ ...left, removed: 1 })).toBe(removed);
+    expect(leasesLeftText({ ...left, waiting: 1, removed: 1 })).toBe(`1 of their leases has not ended, and ${removed}`);
     expect(leasesLeftText({ ...left, failing: 11 })).toBe(
       "11 of their leases have not ended: not accepted by their targets",
     );

@@ -10,7 +10,7 @@ import { MOST_NAMED, refusalOf } from "../../../console/tokens/selection.ts";
 import { waysOf } from "../../../console/tokens/ways-back.ts";
 import { MAX_NAMED_TOKENS } from "../../../src/base/limits.ts";
 
-const NONE = { waiting: 0, failing: 0, more: false, failures: [] };
+const NONE = { waiting: 0, failing: 0, removed: 0, more: false, failures: [] };
 
 const receipt = (accessors: readonly string[], next: string): Receipt => ({
   job: "j1",
@@ -132,7 +132,7 @@ describe("the receipt of a revocation", () => {
       unanswered: [],
       alive,
       unrevoked_leases: {
-        ...{ waiting: 1, failing: 1, more: next !== "" },
+        ...{ waiting: 1, failing: 1, removed: 1, more: next !== "" },
         failures: [{ lease_id: `db/${next}`, accessor: "a", error: "no", next_attempt: null }],
       },
       next,
@@ -142,7 +142,9 @@ describe("the receipt of a revocation", () => {
       () => true,
     );
     expect(whole).toMatchObject({ value: { checked: 8, ended: 5, unknown: 2, alive: ["a1"], next: "" } });
-    expect(whole).toMatchObject({ value: { unrevoked_leases: { waiting: 2, failing: 2, failures: { length: 2 } } } });
+    expect(whole).toMatchObject({
+      value: { unrevoked_leases: { waiting: 2, failing: 2, removed: 2, failures: { length: 2 } } },
+    });
     expect(whole).toMatchObject({ value: { unrevoked_leases: { more: true } } });
   });
 
@@ -167,12 +169,18 @@ it("more selected tokens than one request names are refused beforehand", () => {
 });
 
 describe("the leases of ended tokens", () => {
-  const left = (waiting: number, failing: number, more = false) => ({ waiting, failing, more, failures: [] });
+  const left = (waiting: number, failing: number, more = false) => ({
+    ...{ waiting, failing, removed: 0, more, failures: [] },
+  });
   const text = (count: number, rest: ReturnType<typeof left>) =>
     leaseText(leaseSums({ count, more: false }, rest, true));
 
   it("are each in one number, and the numbers add up", () => {
     expect(text(5, left(1, 2))).toBe("Leases: 5 in all: 2 ended, 1 waiting, 2 failing");
+    const forced = { ...left(0, 1), removed: 1 };
+    expect(text(2, forced)).toBe(
+      "Leases: 2 in all: 0 ended, 0 waiting, 1 failing, 1 removed without its target's answer",
+    );
     // More are left than were counted: a token got one in between.
     for (const counted of [0, 1, 2, 3]) {
       const { all, ended, waiting, failing } = leaseSums({ count: counted, more: false }, left(0, 2), true);

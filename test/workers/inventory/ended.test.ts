@@ -21,7 +21,7 @@ import { deleteRows } from "../../support/storage-writer.ts";
 import { endSingleTokens, growTree, holdSweeps, locate, restartTree, sweep } from "../../support/trees.ts";
 
 const DAY_MS = 86_400_000;
-const NONE = { waiting: 0, failing: 0, more: false, failures: [] };
+const NONE = { waiting: 0, failing: 0, removed: 0, more: false, failures: [] };
 
 let root: string;
 let operator: Made;

@@ -97,7 +97,7 @@ async function isWhole({ job, accessors }: Begun, state = "done"): Promise<void>
   expect(await post("sys/tokens/verify-ended", { job })).toEqual({
     ...{ checked: 11, ended: 11, unknown: 0, alive: [], unanswered: [], next: "" },
     leases: { asked: expect.any(Number), more: false, ended: expect.anything() },
-    unrevoked_leases: { waiting: 0, failing: 0, failures: [], more: false },
+    unrevoked_leases: { waiting: 0, failing: 0, removed: 0, failures: [], more: false },
   });
 }
 

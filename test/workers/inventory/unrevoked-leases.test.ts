@@ -26,6 +26,7 @@ interface Unrevoked {
   readonly ended?: number | null;
   readonly waiting: number;
   readonly failing: number;
+  readonly removed: number;
   readonly failures: readonly { lease_id: string; error: string; next_attempt: string | null }[];
 }
 
@@ -101,7 +102,57 @@ it("leases of ended tokens are said to wait, then to fail with the error, until 
   expect(await listed("failing")).toEqual([{ lease_id: lost, ...failing, next_attempt: expect.any(String) }]);
   isDown = false;
   expect((await post("sys/leases/revoke", { lease_id: lost, sync: true })).status).toBe(204);
-  expect(await unrevoked()).toEqual({ ended: 3, waiting: 0, failing: 0, more: false, failures: [] });
+  expect(await unrevoked()).toEqual({ ended: 3, waiting: 0, failing: 0, removed: 0, more: false, failures: [] });
+});
+
+it("a lease that was removed by force has not ended, as its target never accepted it", async () => {
+  standInForTargets(({ url }) => (url.includes("down") ? 400 : 204));
+  const { accessor, client_token: token } = await createToken(root, { no_parent: true, policies: ["default"] });
+  const target = "https://down.example.com/revoke";
+  const lost = await leaseFor(root, token, { target });
+  const other = await leaseFor(root, token, { target });
+  await leaseFor(root, token);
+  const unrevoked = await revokedByJob(accessor);
+  await sweep((await locate(token)).stub);
+  await runAlarm(token);
+  expect(await unrevoked()).toMatchObject({ ended: 1, waiting: 0, failing: 2, removed: 0 });
+  const remove = (id: string) => call("POST", `sys/leases/revoke-force/${id}`, { token: root, body: {} });
+  expect((await remove(lost)).status).toBe(204);
+  expect(await unrevoked()).toMatchObject({ ended: 1, waiting: 0, failing: 1, removed: 1 });
+  const left = { unrevoked_leases: { waiting: 0, failing: 1, removed: 1 } };
+  expect(dataOf(await post("sys/tokens/verify-ended", { accessors: [accessor] }))).toMatchObject(left);
+  expect(dataOf(await post("sys/tokens/find", { token }))).toMatchObject({
+    ...left,
+    message: expect.stringContaining("But 1 lease that it held was removed without the target's answer: such a"),
+  });
+  expect(dataOf(await post("sys/tokens/find", { token: lost }))).toMatchObject({
+    state: "ended",
+    unrevoked_leases: { failing: 0, removed: 1 },
+    message: expect.stringContaining("was removed by force"),
+  });
+  const byId = async (ids: readonly string[]) => dataOf(await post("sys/tokens/verify-ended", { lease_ids: ids }));
+  expect(await byId([lost, other])).toMatchObject({ checked: 2, ended: 0, ...left });
+  // One whose target accepts it after all has ended.
+  standInForTargets(() => 204);
+  await remove(other);
+  expect(await byId([lost, other])).toMatchObject({ ended: 1, unrevoked_leases: { failing: 0, removed: 1 } });
+  // The record lasts as long as the record of the token.
+  vi.setSystemTime(Date.now() + 31 * 24 * 3_600_000);
+  expect(await byId([lost])).toMatchObject({ ended: 1, unrevoked_leases: { removed: 0 } });
+});
+
+it("a lease that was removed by force while its token lived is none of those that end with it", async () => {
+  standInForTargets(({ url }) => (url.includes("down") ? 400 : 204));
+  const { accessor, client_token: token } = await createToken(root, { no_parent: true, policies: ["default"] });
+  const lost = await leaseFor(root, token, { target: "https://down.example.com/revoke" });
+  for (let times = 0; times < 3; times++) await leaseFor(root, token);
+  expect((await call("POST", `sys/leases/revoke-force/${lost}`, { token: root, body: {} })).status).toBe(204);
+  const unrevoked = await revokedByJob(accessor);
+  await sweep((await locate(token)).stub);
+  await runAlarm(token);
+  expect(await unrevoked()).toMatchObject({ ended: 3, removed: 0 });
+  const byId = dataOf(await post("sys/tokens/verify-ended", { lease_ids: [lost] }));
+  expect(byId).toMatchObject({ ended: 0, unrevoked_leases: { removed: 1 } });
 });
 
 it("leases of live tokens are not among them", async () => {

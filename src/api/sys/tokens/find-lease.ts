@@ -1,9 +1,11 @@
 import type { CallContext } from "../../../auth/route.ts";
+import type { Env } from "../../../env.ts";
 import { readLeaseId } from "../../../lease/ids.ts";
 import { lookupLease } from "../../../lease/lease-operations.ts";
+import { removedLeases } from "../../../listing/inventory/queries.ts";
 import type { StoredTarget } from "../../../token/actions.ts";
 import { type AccessorCredential, readAccessor } from "../../../token/ids.ts";
-import type { HeldUnrevoked } from "./unrevoked-leases.ts";
+import { type HeldUnrevoked, NONE_UNREVOKED } from "./unrevoked-leases.ts";
 
 /** What is known of the id of a lease, and the token that holds it or held it. */
 interface JudgedLease {
@@ -22,7 +24,7 @@ export async function findLease(
   const named = await readLeaseId(installation.keys, text);
   if (named?.kind !== "secret") return null;
   const found = await lookupLease(env, installation, text, request.notes);
-  if (!found.ok) return { state: "ended", message: "The id of a lease that has ended.", holder: null };
+  if (!found.ok) return goneLease(env, text.slice(named.lease.path.length + 1));
   const { error, nextAttemptAt, holder = "" } = found.value;
   const address = await readAccessor(installation.keys, holder);
   const by = address && { address, target: { by: "accessor", row: address.row, tail: address.tail } as const };
@@ -34,6 +36,15 @@ export async function findLease(
   const { path } = named.lease;
   const tail = text.slice(path.length + 1);
   const failure = { path, tail, token: address?.row ?? 0, accessor: holder, error: error ?? "", nextAttemptAt };
-  const unrevoked = { waiting: 0, failing: 1, more: false, failures: [failure] };
+  const unrevoked = { waiting: 0, failing: 1, removed: 0, more: false, failures: [failure] };
   return { state: "ended", message, unrevoked, holder: by };
+}
+
+/** A lease that is not stored any more: it has ended, or was removed by force. */
+async function goneLease(env: Env, tail: string): Promise<JudgedLease> {
+  const [removed] = await removedLeases(env, { tails: [tail] });
+  if (!removed) return { state: "ended", message: "The id of a lease that has ended.", holder: null };
+  const message =
+    "The id of a lease that was removed by force: its target did not accept the revocation, and its secret may still be used.";
+  return { state: "ended", message, unrevoked: { ...NONE_UNREVOKED, removed: 1 }, holder: null };
 }

@@ -54,13 +54,16 @@ export async function findStored(
   return left === "" ? found : { ...found, unrevoked };
 }
 
-/** Says that secrets outlive their token; "" when none does. */
-export function leftText({ waiting, failing, more }: HeldUnrevoked): string {
+/** Says that secrets outlive their token, or may; "" when none does. */
+export function leftText({ waiting, failing, removed, more }: HeldUnrevoked): string {
   const count = waiting + failing;
-  if (count === 0 && !more) return "";
-  const leases =
-    count === 1 && !more ? "1 lease that it held has" : `${more ? "More than " : ""}${count} leases that it held have`;
-  return `But ${leases} not been revoked: such a secret can still be used.`;
+  const held = (number: number) => (number === 1 ? "1 lease that it held" : `${number} leases that it held`);
+  const forced = `${held(removed)} ${removed === 1 ? "was" : "were"} removed without the target's answer`;
+  const removedText = removed === 0 ? "" : `But ${forced}: such a secret may still be used.`;
+  if (count === 0 && !more) return removedText;
+  const leases = `${more ? `More than ${count} leases that it held` : held(count)} ${count === 1 && !more ? "has" : "have"}`;
+  const left = `But ${leases} not been revoked: such a secret can still be used.`;
+  return removed === 0 ? left : `${left} ${removedText}`;
 }
 
 /** The networks that a live token is bound to. A look-up by its accessor is no use of it. */

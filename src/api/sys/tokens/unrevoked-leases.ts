@@ -10,7 +10,8 @@ import {
   type Unrevoked,
 } from "../../../lease/actions.ts";
 import { standingOfLease } from "../../../lease/lease-operations.ts";
-import { treesWithLeases } from "../../../listing/inventory/queries.ts";
+import { removedLeases, treesWithLeases } from "../../../listing/inventory/queries.ts";
+import type { RemovedLeases } from "../../../listing/lease-index.ts";
 import type { Installation } from "../../../system/installation.ts";
 import { type AccessorCredential, routedIdText } from "../../../token/ids.ts";
 import { treeAt } from "../../../token/tree-stub.ts";
@@ -26,17 +27,22 @@ const FAILURE_VIEW = view<HeldFailure>({
   next_attempt: ["string | null", ({ nextAttemptAt }) => formatTime(nextAttemptAt)],
 });
 
-export type HeldUnrevoked = Omit<Unrevoked, "failures"> & { readonly failures: readonly HeldFailure[] };
+export interface HeldUnrevoked extends Omit<Unrevoked, "failures"> {
+  readonly failures: readonly HeldFailure[];
+  /** Leases that were removed by force although their targets did not accept the revocation: they have not ended. */
+  readonly removed: number;
+}
 
 /** Leases of ended tokens whose targets have not accepted the revocation. Irrevocable leases have no `next_attempt`. */
 export const UNREVOKED_VIEW = view<HeldUnrevoked>({
   waiting: ["integer", ({ waiting }) => waiting],
   failing: ["integer", ({ failing }) => failing],
+  removed: ["integer", ({ removed }) => removed],
   more: ["boolean", ({ more }) => more],
   failures: [[FAILURE_VIEW.shape], ({ failures }) => failures.map(FAILURE_VIEW.show)],
 });
 
-export const NONE_UNREVOKED: HeldUnrevoked = { waiting: 0, failing: 0, more: false, failures: [] };
+export const NONE_UNREVOKED: HeldUnrevoked = { waiting: 0, failing: 0, removed: 0, more: false, failures: [] };
 
 /** Of a tree whose storage fails: the numbers are unknown. */
 const UNKNOWN_UNREVOKED: HeldUnrevoked = { ...NONE_UNREVOKED, more: true };
@@ -45,7 +51,10 @@ const UNKNOWN_UNREVOKED: HeldUnrevoked = { ...NONE_UNREVOKED, more: true };
 export async function unrevokedLeases(env: Env, tokens: readonly AccessorCredential[]): Promise<HeldUnrevoked> {
   const byTree = Map.groupBy(tokens, ({ treeId }) => treeId);
   // The index has a lease until its target has accepted the revocation. Most trees have none.
-  const leased = await treesWithLeases(env, [...byTree.keys()]);
+  const [leased, removed] = await Promise.all([
+    treesWithLeases(env, [...byTree.keys()]),
+    removedLeases(env, { trees: [...byTree.keys()] }),
+  ]);
   const trees = [...byTree].filter(([treeId]) => leased.has(treeId));
   const found = await inGroups(trees, async ([treeId, inTree]): Promise<HeldUnrevoked> => {
     const rows = inTree.map(({ row, tail }) => ({ row, tail }));
@@ -54,17 +63,23 @@ export async function unrevokedLeases(env: Env, tokens: readonly AccessorCredent
     const accessors = new Map(inTree.map(({ row, tail }) => [row, routedIdText(treeId, row, tail)]));
     // A tree that still runs the previous release does not report the token.
     const failures = unrevoked.failures.map((one) => ({ ...one, accessor: accessors.get(one.token) ?? "" }));
-    return { ...unrevoked, failures };
+    return { ...unrevoked, removed: 0, failures };
   });
+  const held = new Set(tokens.map(({ treeId, row, tail }) => routedIdText(treeId, row, tail)));
   return found.reduce(
     (all, one) => ({
+      removed: all.removed,
       waiting: all.waiting + one.waiting,
       failing: all.failing + one.failing,
       more: all.more || one.more,
       failures: [...all.failures, ...one.failures].slice(0, MAX_SHOWN_FAILURES),
     }),
-    NONE_UNREVOKED,
+    { ...NONE_UNREVOKED, removed: sumOf(removed.filter(({ holder }) => held.has(holder))) },
   );
+}
+
+function sumOf(removed: readonly RemovedLeases[]): number {
+  return removed.reduce((sum, { count }) => sum + count, 0);
 }
 
 /** Says of leases by their ids what `sys/tokens/verify-ended` says of tokens. */
@@ -76,15 +91,18 @@ export async function verifyLeases(env: Env, installation: Installation, leaseId
   const found = asked.flatMap(({ id, answer }) => (answer === null ? [] : [{ id, standing: answer.standing }]));
   const idsOf = (wanted: LeaseStanding | null) => found.filter((one) => one.standing === wanted).map(({ id }) => id);
   const failures = found.flatMap(({ standing }) => (standing && typeof standing === "object" ? standing : []));
+  const gone = idsOf("ended");
+  const removed = sumOf(await removedLeases(env, { tails: gone.map((id) => id.slice(id.lastIndexOf("/") + 1)) }));
   const unrevoked = {
     waiting: idsOf("waiting").length,
     failing: failures.length,
+    removed,
     more: false,
     failures: failures.map((one) => ({ ...one, accessor: "" })),
   };
   return {
     checked: asked.length,
-    ended: idsOf("ended").length,
+    ended: gone.length - removed,
     unknown: idsOf(null).length,
     alive: idsOf("held"),
     unanswered: asked.filter(({ answer }) => answer === null).map(({ id }) => id),

@@ -29,10 +29,11 @@ const JOB_LEASES_SHAPE = { asked: "integer", more: "boolean", ended: "integer | 
  *
  * @param ended number of tokens of the job that their trees refuse.
  */
-function leasesOfJob({ tally }: RevocationJob, { waiting, failing, more }: HeldUnrevoked, ended: number) {
+function leasesOfJob({ tally }: RevocationJob, { waiting, failing, removed, more }: HeldUnrevoked, ended: number) {
   const { leases: asked, total } = tally ?? NO_TALLY;
   const isKnown = tally !== null && ended >= total && !asked.more && !more;
-  return { asked: asked.count, more: asked.more, ended: isKnown ? Math.max(0, asked.count - waiting - failing) : null };
+  const left = waiting + failing + removed;
+  return { asked: asked.count, more: asked.more, ended: isKnown ? Math.max(0, asked.count - left) : null };
 }
 
 /** The check that tokens are refused, and their leases revoked. */

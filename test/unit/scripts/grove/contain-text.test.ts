@@ -24,7 +24,7 @@ const CREDENTIAL = {
 };
 const LIVE = { state: "live", message: "It is alive.", chosen_id: false };
 const UNKNOWN = data({ state: "unknown", kind: "", message: "Nothing is known.", chosen_id: false });
-const LEASES = { waiting: 0, failing: 0, more: false, failures: [] };
+const LEASES = { waiting: 0, failing: 0, removed: 0, more: false, failures: [] };
 const ended = (count: number, alive: readonly string[] = []) =>
   data({ checked: count + alive.length, ended: count, unknown: 0, alive, unrevoked_leases: LEASES, next: "" });
 const login = (accessor: string) => ({

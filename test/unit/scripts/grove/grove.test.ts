@@ -1263,6 +1263,14 @@ describe("grove contain", () => {
     expect(out).toContain("  db/x: no answer, irrevocable");
   });
 
+  it("ends with 1 for a lease that was removed by force: its target never accepted the end", async () => {
+    replies["POST /v1/sys/tokens/verify-ended"] = check({ unrevoked_leases: leases({ removed: 1 }) });
+    expect(await grove("contain --job j1")).toBe(1);
+    expect(out).toContain(
+      "leases    3 leases asked, 2 ended, 0 waiting, 0 failing, 1 removed without the target's answer",
+    );
+  });
+
   it("ends with 1 when a tree has more leases than it counts", async () => {
     replies["POST /v1/sys/tokens/verify-ended"] = check({ unrevoked_leases: leases({ more: true }) });
     expect(await grove("contain --job j1")).toBe(1);
