@@ -55,6 +55,10 @@ export function madeOf({ response }: AuditEvent): string {
   return accessor || hash;
 }
 
+/** True when the answer of the request is in the wrapping token with this accessor. */
+export const isWrappedIn = ({ response }: AuditEvent, accessor: string): boolean =>
+  accessor !== "" && response?.wrap_info?.accessor === accessor;
+
 /** The accessor of the calling token, or its keyed hash; "" without a valid token, and for a login. */
 export function callerOf(event: AuditEvent): string {
   const { auth, token_hash: hash = "" } = event;
@@ -72,7 +76,7 @@ export function eventKindOf(event: AuditEvent, of = ""): EventKind {
   if (kind === "refusal") return "refused";
   if (kind === "other") return "noted";
   const made = madeOf(event);
-  if (made !== "" && made === of) return "made";
+  if ((made !== "" && made === of) || isWrappedIn(event, of)) return "made";
   if (made !== "") return callerOf(event) === "" ? "login" : "made another";
   const revocation = revocationOf(event);
   if (revocation) return revocation.isDry ? "counted" : "ended";

@@ -2,7 +2,7 @@ import type { RevocationJobs } from "../../client/answers.d.ts";
 import { EntityLink } from "../tokens/links.tsx";
 import { changedThing } from "./changed-thing.ts";
 import type { AuditEvent } from "./event.ts";
-import { aboutOf, callerOf, deedOf, type EventKind, eventKindOf, madeOf } from "./event-kind.ts";
+import { aboutOf, callerOf, deedOf, type EventKind, eventKindOf, isWrappedIn, madeOf } from "./event-kind.ts";
 import { isLogin } from "./explain-request.ts";
 import { TokenLink } from "./links.tsx";
 import { LoginText } from "./login-text.tsx";
@@ -49,10 +49,12 @@ export function EventText({ event, of, jobs }: EventTextProps) {
       return callerOf(event) === "" ? (
         <>
           Made by a login <LoginText login={event} />
+          <Inside event={event} of={of} />
         </>
       ) : (
         <>
           Made at <Place event={event} /> <By event={event} of={of} />
+          <Inside event={event} of={of} />
         </>
       );
     case "login":
@@ -166,6 +168,16 @@ const Place = ({ event: { path = "" } }: Pick<EventProps, "event">) => <code cla
 
 function Made({ event }: Pick<EventProps, "event">) {
   return <TokenLink accessor={madeOf(event)} name={event.response?.auth?.display_name} />;
+}
+
+/** The token in a wrapping token, whose timeline this is. */
+function Inside({ event, of }: Pick<EventProps, "event" | "of">) {
+  if (!isWrappedIn(event, of) || madeOf(event) === "") return null;
+  return (
+    <>
+      , around <Made event={event} />
+    </>
+  );
 }
 
 /** The token that was renewed or ended, unless the timeline is its own. */

@@ -15,7 +15,7 @@ import { Lineage } from "../tokens/lineage.tsx";
 import { RevokeOne } from "../tokens/revoke-dialog.tsx";
 import { readTokenOrEnd } from "../tokens/token-api.ts";
 import { TokenFacts } from "../tokens/token-facts.tsx";
-import { nameOf } from "../tokens/token-name.ts";
+import { titleOf } from "../tokens/token-name.ts";
 import {
   Accessor,
   AllowedButton,
@@ -40,7 +40,7 @@ export function TokenPage({ accessor }: { readonly accessor: string }) {
   if (revoked) {
     return (
       <>
-        <PageHead title={nameOf(revoked.token)} />
+        <PageHead title={titleOf(revoked.token)} />
         <div class="stack">
           <Notice tone="good" title="Revoked">
             <p>{endedText(revoked)} can't be used any more. Their rows are swept now.</p>
@@ -57,7 +57,7 @@ export function TokenPage({ accessor }: { readonly accessor: string }) {
   const value = detail.value;
   return (
     <>
-      <PageHead title={value ? nameOf(value.token) : "Token"} text={<Accessor value={accessor} whole />}>
+      <PageHead title={value ? titleOf(value.token) : "Token"} text={<Accessor value={accessor} whole />}>
         {value && (
           <a class="button" href={href(["policies"], { accessor })}>
             <Icon name="policy" /> What may it do?

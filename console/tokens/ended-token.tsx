@@ -7,7 +7,7 @@ import { href } from "../href.ts";
 import { Accessor, Card, Facts, Notice, PageHead, Time } from "../ui/index.ts";
 import { AskedBy, ParentLink } from "./links.tsx";
 import { TokenFacts } from "./token-facts.tsx";
-import { nameOf } from "./token-name.ts";
+import { titleOf } from "./token-name.ts";
 
 /** The page of a token that has ended: when, how, by whom, and what ended with it. */
 export function EndedTokenPage({ token, ended }: EndedToken) {
@@ -17,7 +17,7 @@ export function EndedTokenPage({ token, ended }: EndedToken) {
   const together = ended.job === "" ? { cause: ended.cause } : { job: ended.job };
   return (
     <>
-      <PageHead title={nameOf(token)} text={<Accessor value={accessor} whole />} />
+      <PageHead title={titleOf(token)} text={<Accessor value={accessor} whole />} />
       <div class="stack">
         <Notice tone="warn" title={`This token has ended: ${ended.how}`}>
           <Time at={ended.at} both />

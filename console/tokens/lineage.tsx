@@ -6,7 +6,7 @@ import { useSession } from "../session.ts";
 import { Card, End, ProblemNotice } from "../ui/index.ts";
 import { childrenText, descendantsText } from "./amount.ts";
 import { readToken } from "./token-api.ts";
-import { detailText, nameOf } from "./token-name.ts";
+import { detailText, nameOf, titleOf } from "./token-name.ts";
 
 /** The ancestors and the children of the token. */
 export function Lineage({ detail }: { readonly detail: TokenDetail }) {
@@ -30,7 +30,7 @@ export function Lineage({ detail }: { readonly detail: TokenDetail }) {
           <Relative key={one.accessor} token={one} depth={at} below={childrenText(one.children)} />
         ))}
         <li class="self" style={{ "--depth": String(ancestors.length) }}>
-          <strong>{nameOf(token)}</strong> <span class="muted">this token</span>
+          <strong>{titleOf(token)}</strong> <span class="muted">this token</span>
         </li>
         {children.map((one) => (
           <Relative

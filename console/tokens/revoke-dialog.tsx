@@ -18,7 +18,7 @@ import { noteRevocation } from "./recent-revocations.ts";
 import { entitiesIn, groupRows, type Preview } from "./revocation-preview.ts";
 import type { Selection } from "./selection.ts";
 import { beginRevocation, previewRevocation, revokeToken } from "./token-api.ts";
-import { nameOf } from "./token-name.ts";
+import { nameOf, titleOf } from "./token-name.ts";
 import { WaysBackNotice } from "./ways-back-notice.tsx";
 
 interface RevokeOneProps {
@@ -35,7 +35,7 @@ export function RevokeOne({ detail, onClose, onRevoked }: RevokeOneProps) {
   const session = useSession();
   const { api, self } = session;
   const { token, descendants, leases, cubbyhole } = detail;
-  const name = nameOf(token);
+  const name = titleOf(token);
   const isOwn = token.accessor === self.accessor;
   // After its own end this session can't read a receipt.
   const hasReceipt = !isOwn && mayDo(session, ...needsOf(ASKED_PATHS.revoke));

@@ -7,6 +7,12 @@ export const nameOf = (token: Token): string => token.display_name || UNNAMED;
 
 const isNamed = (token: Token): boolean => nameOf(token) !== UNNAMED;
 
+/** True for a token that holds a wrapped answer: it has this policy alone, which no other token can have. */
+export const isWrapping = ({ policies }: Pick<Token, "policies">): boolean => policies.includes("response-wrapping");
+
+/** The title of the page of a token. A wrapping token has no name. */
+export const titleOf = (token: Token): string => (isWrapping(token) ? "wrapping token" : nameOf(token));
+
 /** Most metadata pairs, and policies, that are named. */
 const PAIRS = 2;
 const POLICIES = 3;

@@ -1,3 +1,4 @@
+import { RESPONSE_WRAPPING_POLICY } from "../policy/policy-names.ts";
 import { storedJson } from "../storage/tables.ts";
 import type { AuditAuth, AuditLine } from "../wire/audit.ts";
 import type { AuditEvent } from "./query.ts";
@@ -26,19 +27,29 @@ export type EventsOf = (accessor: string) => AsyncIterable<readonly AuditEvent[]
 interface ReadEvent {
   readonly caller: string | null;
   readonly made: MadeToken | null;
+  /** The wrapping token that holds the answer. */
+  readonly wrapping: MadeToken | null;
 }
 
-/** Reads who has made a request, and which token it has made. */
+/** Reads who has made a request, and which tokens it has made. */
 function readEvent(event: AuditEvent): ReadEvent {
   const line = storedJson<AuditLine>(event.line);
   const token = line.response?.auth;
   const accessor = token?.accessor || token?.token_hash;
   const holder = (line.auth && (line.auth.accessor || line.token_hash)) || null;
-  if (!token || !accessor) return { caller: holder, made: null };
   // The line of a login has the new token in the place of the caller.
-  const caller = holder === accessor ? null : holder;
-  return { caller, made: { event, line, accessor, token, maker: caller } };
+  const caller = accessor !== undefined && holder === accessor ? null : holder;
+  const made = token && accessor ? { event, line, accessor, token, maker: caller } : null;
+  const { accessor: wraps = "" } = line.response?.wrap_info ?? {};
+  const wrapping = wraps === "" ? null : { event, line, accessor: wraps, token: WRAPPING_TOKEN, maker: caller };
+  return { caller, made, wrapping };
 }
+
+/** A line names a wrapping token by its accessor only. */
+const WRAPPING_TOKEN: AuditAuth = {
+  ...{ accessor: "", display_name: "", policies: [RESPONSE_WRAPPING_POLICY], entity_id: "" },
+  ...{ token_type: "service", metadata: {} },
+};
 
 /** Reads pages of events: at most `MAX_PAGES` in all reads of an instance together. */
 class Pages {
@@ -125,8 +136,9 @@ export async function makersOf(eventsOf: EventsOf, accessor: string): Promise<Ma
 /** Returns the creation of a token from its events; null when they don't record it. */
 async function makingOf(pages: Pages, accessor: string): Promise<MadeToken | null> {
   for await (const events of pages.of(accessor)) {
-    const own = events.find(({ made }) => made?.accessor === accessor);
-    if (own) return own.made;
+    const own = events.flatMap(({ made, wrapping }) => [made ?? [], wrapping ?? []].flat());
+    const found = own.find((made) => made.accessor === accessor);
+    if (found) return found;
     // A token acts only after its creation, so the record of its creation was deleted.
     if (events.some(({ caller }) => caller === accessor)) return null;
   }

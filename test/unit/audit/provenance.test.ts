@@ -150,6 +150,26 @@ it("how a token was made goes up to a login", async () => {
   expect(await makersOf(FAMILY, "unknown")).toEqual([]);
 });
 
+it("how a wrapping token was made is in the record of the answer that it holds", async () => {
+  const wrapped = (maker: string | null, made: string): AuditEvent => {
+    const { response, ...line } = JSON.parse(making(maker, made).line);
+    const wrap = { accessor: "wrap", ...(made !== "" && { wrapped_accessor: made }) };
+    return { ...making(maker, made), line: JSON.stringify({ ...line, response: { ...response, wrap_info: wrap } }) };
+  };
+  const makersIn = async (event: AuditEvent) =>
+    (
+      await makersOf(async function* (accessor) {
+        yield accessor === "wrap" ? [event] : [];
+      }, "wrap")
+    ).map(({ accessor, maker }) => [accessor, maker]);
+  expect(await makersIn(wrapped("root", "a"))).toEqual([["wrap", "root"]]);
+  expect(await makersIn(wrapped(null, "a"))).toEqual([["wrap", null]]);
+  // An answer without a token, such as a secret-id.
+  const { response: _, ...line } = JSON.parse(making("root", "").line);
+  const bare = { ...line, response: { wrap_info: { accessor: "wrap" } } };
+  expect(await makersIn({ ...making("root", ""), line: JSON.stringify(bare) })).toEqual([["wrap", "root"]]);
+});
+
 it("of a token whose making is not recorded only the pages before its first act are read", async () => {
   const { response: _, ...line } = JSON.parse(making("old", "x").line);
   const act: AuditEvent = { ...making("old", "x"), line: JSON.stringify(line) };

@@ -72,6 +72,8 @@ describe("what an event was", () => {
   it.each([
     ["made", { path: "auth/token/create-orphan", ...made("t") }],
     ["made", { kind: "login", auth: tokenOf("t"), path: "auth/jobs/login", ...made("t") }],
+    ["made", { path: "auth/token/create", response: { auth: tokenOf("t2"), wrap_info: { accessor: "t" } } }],
+    ["made", { path: "auth/a/role/b/secret-id", response: { wrap_info: { accessor: "t" } } }],
     ["made another", { path: "auth/token/create", auth: tokenOf("t"), ...made("t2") }],
     ["login", { kind: "login", auth: tokenOf("t2"), path: "auth/jobs/login", ...made("t2") }],
     ["renewed", { path: "auth/token/renew-self", auth: tokenOf("t") }],

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { entityName, namesOfEntities } from "../../../console/entity-names.ts";
 import { entitiesIn } from "../../../console/tokens/revocation-preview.ts";
-import { detailText, namedAncestor } from "../../../console/tokens/token-name.ts";
+import { detailText, namedAncestor, titleOf } from "../../../console/tokens/token-name.ts";
 import { consoleToken } from "../../support/console-token.ts";
 
 const GENERATED = "entity_8fbd5f35e2ad81e7a1e8.root";
@@ -64,5 +64,10 @@ describe("a token without a name", () => {
     expect(namedAncestor(web, known)).toBe("");
     expect(detailText({ ...leaf, metadata: { team: "a", env: "b", x: "c" } })).toBe("team=a · env=b");
     expect(detailText(web)).toBe("");
+  });
+
+  it("is said to be a wrapping token in the title of its page", () => {
+    expect(titleOf(consoleToken({ display_name: "", policies: ["response-wrapping"] }))).toBe("wrapping token");
+    expect([titleOf(web), titleOf(leaf)]).toEqual(["token-web", "token"]);
   });
 });
