@@ -1029,6 +1029,7 @@ export interface components {
                 readonly to?: string;
             }[];
             readonly next: string;
+            readonly kept_days: number;
             readonly accessor?: string;
             readonly makers?: readonly {
                 readonly accessor: string;

@@ -2,6 +2,10 @@ import { counted } from "../format.ts";
 import type { AuditEvent } from "./event.ts";
 import { revocationOf } from "./revocation-event.ts";
 
+/** For how long events are kept, in words. */
+export const keptText = (days: number | undefined): string =>
+  `Events are kept for ${days === undefined ? "30 days, unless the server's setting AUDIT_DAYS says otherwise" : counted(days, "day")}.`;
+
 /** The kind of an event, for the timeline of a token, an entity or a role. */
 export type EventKind =
   | "made"

@@ -7,7 +7,7 @@ import { AskedBy, ParentLink } from "../tokens/links.tsx";
 import { Card, Empty, MoreButton, ProblemNotice, Segments } from "../ui/index.ts";
 import { Circumstances } from "./circumstances.tsx";
 import type { AuditEvent } from "./event.ts";
-import { countText, placeOfEnd } from "./event-kind.ts";
+import { countText, keptText, placeOfEnd } from "./event-kind.ts";
 import { EventKindTag, EventText } from "./event-text.tsx";
 import type { AuditQuestion } from "./read-events.ts";
 import { type EventPages, type ShownEvents, useEvents } from "./use-events.ts";
@@ -138,7 +138,7 @@ interface EventsCardProps {
 
 /** Loaded events, with a button that loads earlier ones. */
 export function EventsCard({ title, pages, empty, beside, of = "", end = null, children }: EventsCardProps) {
-  const { first, events, hasMore, problem, more } = pages;
+  const { first, events, hasMore, problem, keptDays, more } = pages;
   const jobs = useJobs(events);
   const itemOf = (event: AuditEvent) => <EventItem key={keyOf(event)} event={event} of={of} jobs={jobs} />;
   const ended = end && placeOfEnd(events, of, end, hasMore);
@@ -161,7 +161,7 @@ export function EventsCard({ title, pages, empty, beside, of = "", end = null, c
       {children}
       {first.value && isEmpty && (
         <Empty title={empty}>
-          <p>Events are kept for 30 days, unless the setting AUDIT_DAYS of the server says otherwise.</p>
+          <p>{keptText(keptDays)}</p>
         </Empty>
       )}
       {first.value && !isEmpty && (

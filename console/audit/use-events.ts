@@ -14,6 +14,8 @@ export interface ShownEvents {
   readonly events: readonly AuditEvent[];
   readonly hasMore: boolean;
   readonly problem: Problem | null;
+  /** For how many days the server keeps events; undefined until it answers. */
+  readonly keptDays?: number | undefined;
   /** Reads the next page. */
   more(): Promise<void>;
 }
@@ -68,5 +70,5 @@ export function useEvents(question: AuditQuestion, isOwn = false): EventPages {
     if (!answer.ok) return;
     setLater({ key, events: [...(follows?.events ?? []), ...answer.value.events], next: answer.value.next });
   };
-  return { first, events, hasMore: next !== "", problem, more };
+  return { first, events, hasMore: next !== "", problem, keptDays: first.value?.kept_days, more };
 }

@@ -67,7 +67,7 @@ function EndedToken({ event, because }: EndedTokenProps) {
   );
 }
 
-const noEvents = async () => done<AuditEvents>({ events: [], next: "" });
+const noEvents = async () => done<AuditEvents>({ events: [], next: "", kept_days: 0 });
 
 /** True when the request would be refused now because of the token, not its policies. */
 const hasEnded = ({ reason }: Explanation): boolean => reason.startsWith("token_");

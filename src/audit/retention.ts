@@ -12,9 +12,14 @@ const MIN_OBJECT_BYTES = 1e6;
 
 type Settings = Pick<AuditEnv, "AUDIT_DAYS" | "AUDIT_MAX_MB" | "deployment">;
 
+/** For how many days records are kept. */
+export function keptDays({ AUDIT_DAYS: days }: Pick<Settings, "AUDIT_DAYS">): number {
+  return numberSetting("AUDIT_DAYS", days);
+}
+
 /** For how long records are kept. */
-export function keptMs({ AUDIT_DAYS: days }: Settings): Ms {
-  return DAY_MS * numberSetting("AUDIT_DAYS", days);
+export function keptMs(settings: Settings): Ms {
+  return DAY_MS * keptDays(settings);
 }
 
 /** Size of all objects above which the oldest are deleted, in bytes. */

@@ -8,6 +8,7 @@ import {
   deedOf,
   eventKindOf,
   hashOfCaller,
+  keptText,
   madeOf,
   placeOfEnd,
   tokenOfHash,
@@ -41,6 +42,13 @@ const made = (accessor: string) => ({ response: { auth: tokenOf(accessor) } });
 it("an event that two pages have is shown once, at its first place", () => {
   const [one, two] = [event(), event({ request_id: "r2" })];
   expect(distinctEvents([one, two, { ...one }])).toEqual([one, two]);
+});
+
+it("an empty timeline says for how many days events are kept", () => {
+  expect([30, 1, 0.5].map(keptText)).toEqual([
+    ...["Events are kept for 30 days.", "Events are kept for 1 day.", "Events are kept for 0.5 days."],
+  ]);
+  expect(keptText(undefined)).toContain("AUDIT_DAYS");
 });
 
 describe("the events of several tokens", () => {

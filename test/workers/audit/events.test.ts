@@ -26,6 +26,7 @@ interface Made {
 interface Found {
   readonly events: readonly Event[];
   readonly next: string;
+  readonly kept_days: number;
   readonly accessor?: string;
   readonly makers?: readonly Made[];
   readonly below?: readonly Made[];
@@ -289,6 +290,7 @@ describe("a revocation", () => {
       expect(after).not.toBe("");
       const next = await ask({ accessor: parent.accessor, limit: 1, after });
       expect(next).not.toHaveProperty("ended");
+      expect(next.kept_days).toBe(30);
     });
 
     it("by a watermark", async () => {

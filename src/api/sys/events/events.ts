@@ -1,6 +1,7 @@
 import { mentionOf } from "../../../audit/entry.ts";
 import { type EventsOf, makersOf, tokensBelow } from "../../../audit/provenance.ts";
 import type { AuditEvent } from "../../../audit/query.ts";
+import { keptDays } from "../../../audit/retention.ts";
 import {
   cursorAfter,
   eventPages,
@@ -33,7 +34,7 @@ const MAX_SHOWN_USES = 200;
 const MAX_ATTEMPTS = 100;
 const PAGE_OF_LINEAGE = 500;
 
-const EVENTS = { events: [EVENT_SHAPE], next: "string" } as const;
+const EVENTS = { events: [EVENT_SHAPE], next: "string", kept_days: "number" } as const;
 const OFF = refuse("the audit store is off: the deployment sets AUDIT_STORE");
 
 /** The fields of an answer about one token, besides its events. */
@@ -80,13 +81,14 @@ export const EVENT_ROUTES: readonly Route[] = [
     },
     handle: async ({ env, installation, fields, prepared }): Answered => {
       await flushAudit(env);
-      if (prepared.places) return dataReply({ events: [], next: "", ...(await belowOf(env, prepared.places)) });
+      if (prepared.places)
+        return dataReply({ events: [], next: "", kept_days: keptDays(env), ...(await belowOf(env, prepared.places)) });
       const named = prepared.named && (await nameToken(env, installation, prepared.named));
       const accessor = named?.accessor ?? fields.accessor;
       const mentions = named ? [mentionOf("accessor", named.accessor), ...prepared.mentions] : prepared.mentions;
       const found = await findEvents(env, { ...prepared, mentions });
       const isFirst = accessor !== "" && fields.after === "";
-      const shown = { events: found.events.map(showEvent), next: found.next };
+      const shown = { events: found.events.map(showEvent), next: found.next, kept_days: keptDays(env) };
       if (!isFirst) return dataReply(shown);
       const hash = named?.hash ?? hashOf(found.events, accessor);
       const [uses, attempts, origin, ended] = await Promise.all([
@@ -112,7 +114,7 @@ export const EVENT_ROUTES: readonly Route[] = [
       await flushAudit(env);
       const mentions = [mentionOf("entity", entityId), ...prepared.mentions];
       const { events, next } = await findEvents(env, { ...prepared, mentions }, entityId);
-      return dataReply({ events: events.map((event) => shownTo(event, entityId)), next });
+      return dataReply({ events: events.map((event) => shownTo(event, entityId)), next, kept_days: keptDays(env) });
     },
   }),
 ];
