@@ -44,6 +44,10 @@ export async function requestsBeginning(session: Session, text: string): Promise
   return done([...new Set(ids)].filter((id) => id.startsWith(part)));
 }
 
+/** Events of a token or a secret-id by its accessor, which is sent in a body only. */
+export const eventsOfCredential = (api: Api, accessor: string): Promise<Answer<AuditEvents>> =>
+  findEvents(api, { accessor, limit: 10 });
+
 async function findEvents(api: Api, body: AuditQuestion): Promise<Answer<AuditEvents>> {
   const answer = await api.call<AuditEvents>("sys/audit/events", { body });
   return answer.ok ? done(answer.value.data) : answer;

@@ -31,6 +31,8 @@ interface SecretIdsProps {
   /** The endpoint of the role. */
   readonly path: string;
   readonly role: RecordValue;
+  /** The accessor of the secret-id to highlight; "" for none. */
+  readonly marked: string;
 }
 
 /** The secret-ids of a role; a note if the role needs none. */
@@ -46,12 +48,12 @@ export function SecretIds(props: SecretIdsProps) {
 }
 
 /** The secret-ids of a role, page by page by their accessors. */
-function SecretIdList({ path, role }: SecretIdsProps) {
+function SecretIdList({ path, role, marked }: SecretIdsProps) {
   const { api } = useSession();
   // The accessors after which the pages up to the current one begin.
   const [starts, setStarts] = useState<readonly string[]>([""]);
   const after = starts.at(-1) ?? "";
-  const page = useLoad(`${path} ${after}`, () => readPage(api, path, after));
+  const page = useLoad(`${path} ${after} ${marked}`, () => readPage(api, path, after, marked));
   const { value } = page;
   return (
     <Card
@@ -59,6 +61,12 @@ function SecretIdList({ path, role }: SecretIdsProps) {
       of={page}
       beside={<NewSecretId path={`${path}/secret-id`} role={role} label="New secret-id…" onMade={page.reload} />}
     >
+      {value && marked !== "" && starts.length === 1 && !value.rows.some(({ accessor }) => accessor === marked) && (
+        <p class="body" role="status">
+          The secret-id with the accessor <code>{marked}</code> is not among these any more:{" "}
+          <a href={href(["audit"], { accessor: marked })}>what is recorded of it</a>.
+        </p>
+      )}
       {value?.problem && (
         <div class="body">
           <ProblemNotice problem={value.problem} />
@@ -68,7 +76,8 @@ function SecretIdList({ path, role }: SecretIdsProps) {
         label="Secret-ids"
         rows={value?.rows}
         keyOf={({ accessor }) => accessor}
-        columns={columnsOf(path, role, page.reload)}
+        columns={columnsOf(path, role, marked, page.reload)}
+        marked={marked}
         empty={<Empty title={starts.length > 1 ? "No further secret-ids" : "No secret-ids yet"} />}
       />
       {value && (starts.length > 1 || value.next !== "") && (
@@ -97,7 +106,8 @@ interface SecretIdPage {
   readonly problem: Problem | null;
 }
 
-async function readPage(api: Api, path: string, after: string): Promise<Answer<SecretIdPage>> {
+/** @param marked accessor of a secret-id that the first page has as well; "" for none */
+async function readPage(api: Api, path: string, after: string, marked: string): Promise<Answer<SecretIdPage>> {
   const listed = await api.read<{ readonly keys?: readonly string[] }>(`${path}/secret-id`, {
     list: true,
     after,
@@ -106,7 +116,9 @@ async function readPage(api: Api, path: string, after: string): Promise<Answer<S
   });
   if (!listed.ok) return listed;
   const { keys = [] } = listed.value;
-  const accessors = keys.slice(0, PAGE);
+  const listedHere = keys.slice(0, PAGE);
+  const isElsewhere = marked !== "" && after === "" && !listedHere.includes(marked);
+  const accessors = isElsewhere ? [marked, ...listedHere] : listedHere;
   const found = await Promise.all(
     accessors.map((accessor) =>
       api.call<SecretIdFacts>(`${path}/secret-id-accessor/lookup`, { body: { secret_id_accessor: accessor } }),
@@ -114,11 +126,12 @@ async function readPage(api: Api, path: string, after: string): Promise<Answer<S
   );
   const problems = found.flatMap((one) => (one.ok || one.problem.status === 404 ? [] : [one.problem]));
   return done({
-    rows: accessors.map((accessor, at) => {
+    rows: accessors.flatMap((accessor, at) => {
       const one = found[at];
-      return { accessor, facts: one?.ok ? one.value.data : null };
+      if (one?.ok !== true && isElsewhere && at === 0) return [];
+      return [{ accessor, facts: one?.ok ? one.value.data : null }];
     }),
-    next: keys.length > PAGE ? (accessors.at(-1) ?? "") : "",
+    next: keys.length > PAGE ? (listedHere.at(-1) ?? "") : "",
     problem: problems[0] ?? null,
   });
 }
@@ -129,9 +142,21 @@ const known =
   ({ facts }: Row): ComponentChildren =>
     facts === null ? <span class="muted">–</span> : show(facts);
 
-function columnsOf(path: string, role: RecordValue, onDestroyed: () => void): readonly DataColumn<Row>[] {
+function columnsOf(
+  path: string,
+  role: RecordValue,
+  marked: string,
+  onDestroyed: () => void,
+): readonly DataColumn<Row>[] {
   return [
-    { label: "Accessor", cell: ({ accessor }) => <Accessor value={accessor} /> },
+    {
+      label: "Accessor",
+      cell: ({ accessor }) => (
+        <>
+          <Accessor value={accessor} /> {accessor === marked && <span class="tag bad">the one you looked for</span>}
+        </>
+      ),
+    },
     {
       label: "Logins left",
       right: true,

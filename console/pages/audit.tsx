@@ -9,6 +9,7 @@ import { UnknownRequest } from "../audit/unknown-request.tsx";
 import { localTime, queryTime, UNFINISHED, WHOLE_TIME, ZONE } from "../format.ts";
 import { href } from "../href.ts";
 import { go } from "../router.ts";
+import { credentialWithEvents } from "../search/credential-events.ts";
 import { refusalOfParts, TOKEN_TYPED } from "../search/secret-in-address.ts";
 import { hasToken, looksChosen } from "../secret-detection.ts";
 import { useSession } from "../session.ts";
@@ -65,6 +66,8 @@ export function AuditPage({ query }: { readonly query: URLSearchParams }) {
     const found = await refusalOfParts(session, error ? error.path.split("/").filter(looksChosen) : [text]);
     setRefusal(found);
     if (found !== "") return;
+    const credential = (await credentialWithEvents(session, text)).at(-1);
+    if (credential) return go(credential.href);
     if (isRequestId(text)) return setAsked(text.toLowerCase());
     const named = text !== "" && mayBeName(text) ? await actorNamed(session, text, times) : null;
     if (named && named.problem !== "") return setRefusal(named.problem);

@@ -75,7 +75,9 @@ export function MethodPage({ path, query }: { readonly path: string; readonly qu
               isNew={query.has("new")}
               above={
                 part.isRole && mount.type === "approle"
-                  ? (record, role) => <AppRole mount={path} name={role} role={record} />
+                  ? (record, role) => (
+                      <AppRole mount={path} name={role} role={record} marked={query.get("secret_id") ?? ""} />
+                    )
                   : undefined
               }
               more={
@@ -122,12 +124,20 @@ function useMissing(mount: string, needed: Part | undefined, tab: string | null)
   return { isKnown, value: isKnown && found.value?.isMissing === true };
 }
 
+interface AppRoleProps {
+  readonly mount: string;
+  readonly name: string;
+  readonly role: RecordValue;
+  /** The accessor of the secret-id to highlight; "" for none. */
+  readonly marked: string;
+}
+
 /** The credentials of a role of the approle method. */
-function AppRole(props: { readonly mount: string; readonly name: string; readonly role: RecordValue }) {
+function AppRole({ marked, ...props }: AppRoleProps) {
   return (
     <>
       <AppRoleAccess {...props} address={window.location.origin} />
-      <SecretIds path={belowMount(props.mount, "role", props.name)} role={props.role} />
+      <SecretIds path={belowMount(props.mount, "role", props.name)} role={props.role} marked={marked} />
     </>
   );
 }

@@ -5,6 +5,7 @@ import { leaseHref } from "../leases/lease-text.ts";
 import type { Problem } from "../result.ts";
 import { isSecretLike, looksChosen } from "../secret-detection.ts";
 import { detailText, nameOf } from "../tokens/token-name.ts";
+import { secretIdAtRole } from "./found-by-events.ts";
 import { type Found, matching } from "./search-result.ts";
 
 export const foundToken = (token: Token): Found => ({
@@ -158,14 +159,7 @@ const teamOf = ({ metadata, accessor }: Credential, state: string): readonly Fou
 const roleOf = ({ path, accessor }: Credential, kind: string): readonly Found[] => {
   const [, mount, name] = /^auth\/(.+)\/role\/([^/]+)$/.exec(path) ?? [];
   if (kind !== "secret-id" || mount === undefined || name === undefined) return [];
-  return [
-    {
-      kind: "Roles",
-      name,
-      detail: `live secret-id of this role, with the accessor ${accessor}`,
-      href: href(["methods", mount], { part: "roles", name }),
-    },
-  ];
+  return [secretIdAtRole({ mount, name }, accessor, `live secret-id of this role, with the accessor ${accessor}`)];
 };
 
 const parentOf = ({ parent, display_name: name }: Credential): readonly Found[] =>

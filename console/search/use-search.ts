@@ -4,7 +4,7 @@ import type { Api } from "../api.ts";
 import { ASKED_PATHS } from "../asked-paths.ts";
 import { errorHref, requestInError } from "../audit/pasted-error.ts";
 import { requestsBeginning } from "../audit/read-events.ts";
-import { beginningText, isPartOfId, isRequestId } from "../audit/request-id.ts";
+import { beginningText, isAddress, isPartOfId, isRequestId } from "../audit/request-id.ts";
 import { href } from "../href.ts";
 import { KeptRead } from "../kept-reads.ts";
 import { NAV } from "../nav.ts";
@@ -12,7 +12,9 @@ import { needsOf, refusalOf } from "../needed-capabilities.ts";
 import { looksChosen, mayBeToken } from "../secret-detection.ts";
 import { mayDo, type Session, useSession } from "../session.ts";
 import { MIN_SEARCH } from "../tokens/filter.ts";
+import { credentialWithEvents } from "./credential-events.ts";
 import { endedByText, textItself, tokensByText } from "./find-tokens.ts";
+import { roleWithId } from "./role-with-id.ts";
 import { type Found, matching, SHOWN_OF_KIND } from "./search-result.ts";
 import { namesOf } from "./searchable-names.ts";
 import { refusalOfParts } from "./secret-in-address.ts";
@@ -68,10 +70,16 @@ export function useSearch(text: string, isWhole: boolean): Search {
       const searched = mayList && !isRequestId(text) ? await tokensByText(session, text) : NOTHING;
       const ended = searched.found.length === 0 ? await endedByText(session, text) : [];
       const { ids, note } = await idsOf(session, text);
+      const hasNone = searched.found.length === 0 && ids.length === 0;
+      const others = [
+        ...addressOf(session, text),
+        ...(hasNone ? await credentialWithEvents(session, text) : []),
+        ...(hasNone ? await roleWithId(session, text) : []),
+      ];
       if (isOld) return;
       const tokens = [...listOf(text, searched.found), ...searched.found, ...ended];
-      const found = searched.isKept ? [] : [...ids, ...tokens];
-      setTokens({ ...searched, text, found, note: searched.note || note });
+      const found = searched.isKept ? [] : [...ids, ...others, ...tokens];
+      setTokens({ ...searched, text, found, note: searched.note || (others.length > 0 ? "" : note) });
     };
     const timer = window.setTimeout(ask, isWhole ? 0 : PAUSE_MS);
     return () => {
@@ -87,6 +95,19 @@ export function useSearch(text: string, isWhole: boolean): Search {
   const isKnown = isRequestId(text) && named.length > 0;
   return { found: [...tokens.found, ...named], note: busy || isKnown ? "" : tokens.note, refusal, busy };
 }
+
+/** The events from an address. */
+const addressOf = (session: Session, text: string): readonly Found[] =>
+  isAddress(text) && mayDo(session, ASKED_PATHS.audit, "read", "sudo")
+    ? [
+        {
+          kind: "Lists",
+          name: `Events from ${text}`,
+          detail: "in the audit log",
+          href: href(["audit"], { address: text }),
+        },
+      ]
+    : [];
 
 const NOT_SERVED = "No endpoint has this path: Grove is a token authority, and has no secret engines.";
 

@@ -1,7 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { EndedToken, FoundText } from "../../../client/answers.d.ts";
+import type { AuditEvent } from "../../../console/audit/event.ts";
 import { addressedValues } from "../../../console/href.ts";
+import { foundByEvents } from "../../../console/search/found-by-events.ts";
 import { foundText } from "../../../console/search/found-text.ts";
+import { rolesOfAliases } from "../../../console/search/roles-of-aliases.ts";
 import { bestOf, type Found, matching, SHOWN_OF_KIND } from "../../../console/search/search-result.ts";
 import {
   credentialText,
@@ -35,7 +38,7 @@ describe("the console says of a pasted text", () => {
           kind: "Roles",
           name: "deploy",
           detail: "live secret-id of this role, with the accessor a1",
-          href: "/ui/methods/teams%2Fci?part=roles&name=deploy",
+          href: "/ui/methods/teams%2Fci?part=roles&name=deploy&secret_id=a1",
         },
       ],
       note: "It is known.",
@@ -67,6 +70,35 @@ describe("the console says of a pasted text", () => {
     const notAsked = { ...KNOWN, state: "unjudged" as const, kind: "" };
     expect(itselfOf(notAsked, "payments")).toEqual({ found: [], note: "", isKept: false });
     expect(itselfOf(notAsked, "a-secret-of-somebody-1")).toEqual({ found: [], note: "It is known.", isKept: true });
+  });
+});
+
+describe("an id that the store has events of", () => {
+  const id = "64739bc4-1111-4222-8333-444455556666";
+  const event = { kind: "change", type: "response", time: "2026-11-22T10:00:00Z", operation: "update", status: 200 };
+  const hrefs = (events: readonly Partial<AuditEvent>[], accessor = id) =>
+    foundByEvents(
+      events.map((one) => ({ ...event, ...one })),
+      accessor,
+    ).map((one) => one.href);
+
+  it("is that of a secret-id, marked at its role, or of a team's token", () => {
+    const role = `/ui/methods/a%2Fb?part=roles&name=web&secret_id=${id}`;
+    const list = `/ui/audit?accessor=${id}`;
+    expect(hrefs([{ path: "auth/a/b/role/web/secret-id-accessor/destroy" }])).toEqual([role, list]);
+    expect(hrefs([{ path: "sys/x" }, { path: "auth/a/b/login", mount: "auth/a/b/", role: "web" }])).toEqual([
+      role,
+      list,
+    ]);
+    expect(hrefs([{ path: "sys/x", mount: "sys/" }])).toEqual([list]);
+    expect(hrefs([{ path: "teams/t/authentication-tokens" }], "at-1")).toEqual(["/ui/audit?accessor=at-1"]);
+    expect(hrefs([])).toEqual([]);
+  });
+
+  it("is a role-id, if the alias of a login has it", () => {
+    const alias = { name: id, mount_path: "auth/jobs/", metadata: { role_name: "web" } };
+    const aliases = [{ ...alias, name: "other" }, alias, { ...alias, metadata: {} }];
+    expect(rolesOfAliases(aliases, id).map((one) => one.href)).toEqual(["/ui/methods/jobs?part=roles&name=web"]);
   });
 });
 
