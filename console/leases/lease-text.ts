@@ -20,6 +20,17 @@ export const leaseHref = (leaseId: string): string =>
   href(["leases"], { prefix: leaseId.slice(0, leaseId.lastIndexOf("/") + 1), id: leaseId });
 
 /**
+ * What the revocation of a lease does.
+ *
+ * @param target where the revocation of a secret is sent; undefined for the lease of a token.
+ */
+export const revocationTextOf = (target: string | undefined): string =>
+  target === undefined
+    ? "This is the lease of a token: the token ends, with everything below it."
+    : "The lease ends, and its revocation is sent to its target. The secret can be used until the target accepts that: " +
+      "if it does not answer, it is asked again for some minutes; if it refuses, it may be that nothing is sent any more.";
+
+/**
  * `sent again`, and the time to show with it. A time that passed while the page was open is due, and not shown as past.
  */
 export function attemptOf(

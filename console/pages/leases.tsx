@@ -5,10 +5,10 @@ import { counted } from "../format.ts";
 import { href, pathOf } from "../href.ts";
 import { FailingLeasesCard, useFailingLeases } from "../leases/failing.tsx";
 import { Attempt } from "../leases/failures.tsx";
-import { type FailureMark, failureMark, serviceOf } from "../leases/lease-text.ts";
+import { type FailureMark, failureMark, revocationTextOf, serviceOf } from "../leases/lease-text.ts";
 import { needsOf } from "../needed-capabilities.ts";
 import { ConfirmButton } from "../records/confirm.tsx";
-import { done } from "../result.ts";
+import { type Answer, done } from "../result.ts";
 import { go } from "../router.ts";
 import { mayDo, useSession } from "../session.ts";
 import { Metadata } from "../tokens/links.tsx";
@@ -161,7 +161,7 @@ function Holder({ token }: { readonly token: Token }) {
   return (
     <span class="row">
       <a href={href(["tokens", token.accessor])}>{nameOf(token)}</a>
-      <Metadata pairs={token.metadata} most={3} />
+      {Object.keys(token.metadata).length > 0 && <Metadata pairs={token.metadata} most={3} />}
     </span>
   );
 }
@@ -186,6 +186,13 @@ function OneLease({ id, onRevoked }: { readonly id: string; readonly onRevoked: 
   });
   const value = lease.value;
   const holder = useHolder(id);
+  /** Answers true when the lease has ended and its target did not accept that: then the page says what holds now. */
+  const revoke = async (): Promise<Answer<boolean>> => {
+    const answer = await api.call("sys/leases/revoke", { body: { lease_id: id } });
+    if (answer.ok) return done(false);
+    const now = await api.call<Lease>("sys/leases/lookup", { body: { lease_id: id } });
+    return now.ok && now.value.data.next_attempt !== undefined ? done(true) : answer;
+  };
   // A lease is listed until its target has accepted the revocation, but can be looked up only while it is held.
   if (lease.problem?.status === 400) {
     return (
@@ -210,12 +217,10 @@ function OneLease({ id, onRevoked }: { readonly id: string; readonly onRevoked: 
             title="Revoke the lease"
             typing=""
             action="Revoke"
-            send={() => api.call("sys/leases/revoke", { body: { lease_id: id } })}
-            onDone={onRevoked}
+            send={revoke}
+            onDone={(fails) => (fails === true ? lease.reload() : onRevoked())}
           >
-            <p>
-              The secret of the lease is revoked. The lease of a token is the token: it ends with everything below it.
-            </p>
+            <p>{revocationTextOf(value.target)}</p>
           </ConfirmButton>
         )
       }

@@ -64,7 +64,8 @@ export function Confirm<T>({ title, typing, action, working, send, onDone, onClo
 }
 
 interface ConfirmButtonProps extends Omit<ConfirmProps<unknown>, "onClose" | "onDone"> {
-  readonly onDone: () => void;
+  /** Called with the answer. */
+  readonly onDone: (value: unknown) => void;
   /** Classes of the button. */
   readonly look?: string;
   readonly label: ComponentChildren;
@@ -85,9 +86,9 @@ export function ConfirmButton(props: ConfirmButtonProps) {
       {asking && (
         <Confirm
           {...dialog}
-          onDone={() => {
+          onDone={(value) => {
             close();
-            onDone();
+            onDone(value);
           }}
           onClose={close}
         />

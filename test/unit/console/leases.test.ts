@@ -1,6 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { toDoText, unknownText } from "../../../console/health/check-urgency.ts";
-import { attemptOf, failureMark, leasesLeftText, serviceOf } from "../../../console/leases/lease-text.ts";
+import {
+  attemptOf,
+  failureMark,
+  leasesLeftText,
+  revocationTextOf,
+  serviceOf,
+} from "../../../console/leases/lease-text.ts";
 
 describe("a lease whose target does not accept its end", () => {
   const lease_id = "db/creds/app/x.1";
@@ -29,6 +35,12 @@ describe("a lease whose target does not accept its end", () => {
     expect(attemptOf({ next_attempt: next }, at - 1)).toEqual(["sent again", next]);
     expect(attemptOf({ next_attempt: next }, at)).toEqual(["due to be sent again now", null]);
     expect(attemptOf({ next_attempt: null }, at)).toEqual(["irrevocable: nothing is sent any more", null]);
+  });
+
+  it("is foretold for what the lease is of", () => {
+    expect(revocationTextOf(undefined)).toMatch(/the token ends, with everything below it/);
+    expect(revocationTextOf("https://db.example.com/revoke")).toMatch(/^The lease ends, and .* asked again/);
+    expect(revocationTextOf("https://db.example.com/revoke")).not.toMatch(/token/);
   });
 
   it("is in the sentence that says how many tokens ended", () => {
