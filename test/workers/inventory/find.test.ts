@@ -62,6 +62,8 @@ describe("sys/tokens/find says of a text", () => {
     const { client_token: token, accessor } = await createToken(root, { no_parent: true, policies: ["default"] });
     const id = await leaseFor(root, token);
     expect(await find(id)).toMatchObject({ kind: "lease", state: "live", token: { accessor } });
+    for (const other of [`https://grove.example/ui/${id}`, id.slice(id.indexOf("/") + 1)])
+      expect(await find(other)).toMatchObject({ kind: "lease", state: "live" });
     await post("sys/leases/revoke", { lease_id: id, sync: true });
     const failing = await find(id);
     expect(failing).toMatchObject({ kind: "lease", state: "ended", token: { accessor } });

@@ -5,6 +5,7 @@ import { lookupLease } from "../../../lease/lease-operations.ts";
 import { removedLeases } from "../../../listing/inventory/queries.ts";
 import type { StoredTarget } from "../../../token/actions.ts";
 import { type AccessorCredential, readAccessor } from "../../../token/ids.ts";
+import { treeAt } from "../../../token/tree-stub.ts";
 import { type HeldUnrevoked, NONE_UNREVOKED } from "./unrevoked-leases.ts";
 
 /** What is known of the id of a lease, and the token that holds it or held it. */
@@ -16,6 +17,14 @@ interface JudgedLease {
   readonly holder: { readonly address: AccessorCredential; readonly target: StoredTarget } | null;
 }
 
+/** In an address, more than the path of the lease stands before the end of its id. */
+const OF_OTHER_PATH: JudgedLease = {
+  state: "live",
+  message:
+    "The end of the id of a lease, after another path than that of the lease: give the whole id, and nothing else.",
+  holder: null,
+};
+
 /** Says what the id of a secret's lease stands for; null for any other text. No secret is in the answer. */
 export async function findLease(
   { env, installation, request }: Pick<CallContext, "env" | "installation" | "request">,
@@ -24,7 +33,12 @@ export async function findLease(
   const named = await readLeaseId(installation.keys, text);
   if (named?.kind !== "secret") return null;
   const found = await lookupLease(env, installation, text, request.notes);
-  if (!found.ok) return goneLease(env, text.slice(named.lease.path.length + 1));
+  if (!found.ok) {
+    const verified = await treeAt(env, named.treeId).lease({ kind: "verify", lease: named.lease });
+    const isOfOtherPath =
+      verified.ok && verified.value.kind === "standing" && verified.value.standing === "path_differs";
+    return isOfOtherPath ? OF_OTHER_PATH : goneLease(env, text.slice(named.lease.path.length + 1));
+  }
   const { error, nextAttemptAt, holder = "" } = found.value;
   const address = await readAccessor(installation.keys, holder);
   const by = address && { address, target: { by: "accessor", row: address.row, tail: address.tail } as const };
