@@ -561,6 +561,7 @@ export interface components {
                 readonly count: number;
                 readonly more: boolean;
             };
+            readonly failing_leases?: number;
             readonly held_leases: readonly {
                 readonly lease_id: string;
                 readonly expire_time: string;

@@ -5,6 +5,7 @@ import { href } from "../href.ts";
 import { useSession } from "../session.ts";
 import { amountText } from "../tokens/amount.ts";
 import { entitiesOf, onlyAccessor, selectionText } from "../tokens/filter.ts";
+import { LeftInside } from "../tokens/inside-notice.tsx";
 import { AskedBy, ParentLink } from "../tokens/links.tsx";
 import { entitiesIn, groupRows, type Preview } from "../tokens/revocation-preview.ts";
 import { WaysBackNotice } from "../tokens/ways-back-notice.tsx";
@@ -90,6 +91,7 @@ export function ReceiptCard({ receipt, preview, onCheck }: ReceiptCardProps) {
             action={(accessors) => <EndOrphans accessors={accessors} />}
           />
         )}
+        {onlyAccessor(receipt.filter) !== "" && <LeftInside accessor={onlyAccessor(receipt.filter)} />}
         <WaysBackNotice filter={receipt.filter} preview={preview} />
       </div>
     </Card>

@@ -4,6 +4,7 @@ import { href } from "../href.ts";
 import { leaseHref } from "../leases/lease-text.ts";
 import type { Problem } from "../result.ts";
 import { isSecretLike, looksChosen } from "../secret-detection.ts";
+import { isTokenAccessor } from "../tokens/token-accessor.ts";
 import { detailText, nameOf } from "../tokens/token-name.ts";
 import { secretIdAtRole } from "./found-by-events.ts";
 import { type Found, matching } from "./search-result.ts";
@@ -118,13 +119,10 @@ const leaseOf = (id: string, state: string): Found => ({
   href: leaseHref(id),
 });
 
-/** An accessor of a token; that of a secret-id, which has no page, is another. */
-const OF_TOKEN = /^[\w-]{84}$/;
-
 /** What a wrapping token holds: a token, or a secret-id by its events. */
 function insideOf(accessor: string): readonly Found[] {
   if (accessor === "") return [];
-  const isToken = OF_TOKEN.test(accessor);
+  const isToken = isTokenAccessor(accessor);
   return [
     {
       kind: "Tokens",

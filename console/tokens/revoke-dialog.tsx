@@ -11,14 +11,27 @@ import { typedNumberMistake } from "../records/typed-confirmation.ts";
 import { type Answer, done, type Problem } from "../result.ts";
 import { go } from "../router.ts";
 import { mayDo, useSession } from "../session.ts";
-import { Dialog, Facts, Field, Figures, Notice, SendProblem, TextInput, useTried, Working } from "../ui/index.ts";
+import {
+  Dialog,
+  Facts,
+  Field,
+  Figures,
+  Notice,
+  SendProblem,
+  TextInput,
+  useLoad,
+  useTried,
+  Working,
+} from "../ui/index.ts";
 import { useEntityNames } from "../use-names.ts";
 import { amountText } from "./amount.ts";
+import { insideOf } from "./inside.ts";
+import { InsideNotice } from "./inside-notice.tsx";
 import { noteRevocation } from "./recent-revocations.ts";
 import { entitiesIn, groupRows, type Preview } from "./revocation-preview.ts";
 import type { Selection } from "./selection.ts";
 import { beginRevocation, previewRevocation, revokeToken } from "./token-api.ts";
-import { nameOf, titleOf } from "./token-name.ts";
+import { isWrapping, nameOf, titleOf } from "./token-name.ts";
 import { WaysBackNotice } from "./ways-back-notice.tsx";
 
 interface RevokeOneProps {
@@ -34,19 +47,27 @@ interface RevokeOneProps {
 export function RevokeOne({ detail, onClose, onRevoked }: RevokeOneProps) {
   const session = useSession();
   const { api, self } = session;
-  const { token, descendants, leases, cubbyhole } = detail;
+  const { token, descendants, leases, cubbyhole, failing_leases: failing = 0 } = detail;
   const name = titleOf(token);
+  const mayAsk = isWrapping(token) && mayDo(session, ...needsOf(ASKED_PATHS.find));
+  const inside = useLoad(mayAsk ? token.accessor : "", async () => (mayAsk ? insideOf(api, token.accessor) : done("")));
+  const [endsInside, setEndsInside] = useState(false);
+  const accessors = [token.accessor, ...(endsInside && inside.value ? [inside.value] : [])];
   const isOwn = token.accessor === self.accessor;
   // After its own end this session can't read a receipt.
   const hasReceipt = !isOwn && mayDo(session, ...needsOf(ASKED_PATHS.revoke));
   /** Answers the id of the job; "" without one. */
   const send = async (): Promise<Answer<string>> => {
     if (!hasReceipt) {
-      const answer = await revokeToken(api, token.accessor);
-      return answer.ok ? done("") : answer;
+      // The one inside first: what it is in tells of it only while that lives.
+      for (const accessor of accessors.toReversed()) {
+        const answer = await revokeToken(api, accessor);
+        if (!answer.ok) return answer;
+      }
+      return done("");
     }
-    const selection = { accessors: [token.accessor], include_root: true, include_self: true };
-    return beginRevocation(api, selection, { count: 1 });
+    const selection = { accessors, include_root: true, include_self: true };
+    return beginRevocation(api, selection, { count: accessors.length });
   };
   return (
     <Confirm
@@ -56,7 +77,7 @@ export function RevokeOne({ detail, onClose, onRevoked }: RevokeOneProps) {
       working="Revoking: the answer comes when every part of the service refuses them"
       send={send}
       onDone={(job) => {
-        noteRevocation({ accessors: [token.accessor] });
+        noteRevocation({ accessors });
         if (job === "") onRevoked();
         else go(href(["receipts", job]));
       }}
@@ -73,6 +94,14 @@ export function RevokeOne({ detail, onClose, onRevoked }: RevokeOneProps) {
         {descendants.count > 0 ? "This token and everything below it are" : "This token is"} refused from the answer on.
         There is no way back.
       </p>
+      {failing > 0 && (
+        <Notice tone="bad" title={`${counted(failing, "lease")} of these failed before`}>
+          The targets have not accepted the revocation, and this does not change that: the secrets can still be used.
+        </Notice>
+      )}
+      {isWrapping(token) && (inside.problem || typeof inside.value === "string") && (
+        <InsideNotice inside={inside.value ?? ""} isEndedToo={endsInside} onChange={setEndsInside} />
+      )}
       <OrphansNotice of={token.accessor} ask={() => orphansOfTokens(api, [token.accessor])} action={ENDED_LATER} />
       {isOwn && (
         <Notice tone="warn" title="This is the token you are signed in with">

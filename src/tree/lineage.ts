@@ -47,6 +47,8 @@ export interface Lineage {
   readonly descendants: BoundedCount;
   /** Leases of secrets, of the token and its descendants. */
   readonly leases: BoundedCount;
+  /** Those of `leases` whose targets did not accept their revocation. A tree of the last release does not say it. */
+  readonly failingLeases?: number;
   /** The oldest leases that the token itself holds. */
   readonly heldLeases: readonly LeaseView[];
   /** Cubbyhole values of the token and its descendants. */
@@ -86,6 +88,7 @@ export function lineageOf(tree: TreeParts, named: RowAndTail, limit: number, aft
     next: children.length > limit ? (page.at(-1) ?? null) : null,
     descendants: boundedCount(below.length, MAX_COUNTED),
     leases: tree.leases.store.countOfTokens(counted, MAX_COUNTED),
+    failingLeases: tree.leases.store.unrevokedOf(counted, MAX_COUNTED).failing,
     heldLeases: tree.leases.store.ofToken(row, MAX_LEASES),
     cubbyhole: tree.cubbyhole.sizeOf(counted, MAX_COUNTED),
   };

@@ -168,6 +168,8 @@ it("a lease whose revocation was tried before is one of those that are to end, s
   const tried = await leaseFor(root, token);
   await leaseFor(root, token);
   expect((await post("sys/leases/revoke", { lease_id: tried, sync: true })).status).toBe(400);
+  const detail = dataOf<object>(await call("GET", `sys/tokens/${accessor}`, { token: root }));
+  expect(detail).toMatchObject({ leases: { count: 2 }, failing_leases: 1 });
   const preview = dataOf<object>(await post("sys/tokens/revoke", { accessors: [accessor] }));
   expect(preview).toMatchObject({ leases: { count: 2, more: false } });
   const { job } = dataOf<{ job: string }>(

@@ -120,6 +120,7 @@ const RELATIVES_VIEW = view<{ readonly found: Lineage; readonly show: ReturnType
   children_next: ["string", ({ found }) => (found.next === null ? "" : String(found.next))],
   descendants: [COUNT_SHAPE, ({ found }) => found.descendants],
   leases: [COUNT_SHAPE, ({ found }) => found.leases],
+  "failing_leases?": ["integer", ({ found }) => found.failingLeases],
   held_leases: [[HELD_LEASE_VIEW.shape], ({ found }) => found.heldLeases.map(HELD_LEASE_VIEW.show)],
   cubbyhole: [{ values: "integer", bytes: "integer", more: "boolean" }, ({ found }) => found.cubbyhole],
 });

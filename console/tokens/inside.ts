@@ -1,0 +1,27 @@
+import type { FoundText, Token } from "../../client/answers.d.ts";
+import type { Api } from "../api.ts";
+import { ASKED_PATHS } from "../asked-paths.ts";
+import { readEvents } from "../audit/read-events.ts";
+import { type Answer, done } from "../result.ts";
+import { isTokenAccessor } from "./token-accessor.ts";
+import { readTokenOrEnd } from "./token-api.ts";
+
+/** The accessor of the token or secret-id in a live wrapping token; "" when it holds none, or none is known. */
+export async function insideOf(api: Api, accessor: string): Promise<Answer<string>> {
+  const found = await api.call<FoundText>(ASKED_PATHS.find, { body: { accessor } });
+  return found.ok ? done(found.value.data.wrapped_accessor ?? "") : found;
+}
+
+/**
+ * The live token that an ended wrapping token held, by the record of its making; null when there is none: it held no
+ * token, or that has ended too.
+ */
+export async function leftOf(api: Api, accessor: string): Promise<Answer<Token | null>> {
+  const events = await readEvents(api, { accessor });
+  if (!events.ok) return events;
+  const wraps = events.value.events.flatMap(({ response }) => response?.wrap_info ?? []);
+  const { wrapped_accessor: inside = "" } = wraps.find((wrap) => wrap.accessor === accessor) ?? {};
+  if (!isTokenAccessor(inside)) return done(null);
+  const token = await readTokenOrEnd(api, inside);
+  return done(token.ok && !("ended" in token.value) ? token.value.token : null);
+}
