@@ -335,7 +335,7 @@ describe.skipIf(executable === undefined)("an incident in the console", () => {
     expect(await page.getByText("Done.").count()).toBe(0);
     await page.unroute(check);
     // A check of a part is no proof of the whole.
-    const none = { waiting: 0, failing: 0, more: false, failures: [] };
+    const none = { waiting: 0, failing: 0, removed: 0, more: false, failures: [] };
     const part = { checked: 0, ended: 0, unknown: 0, alive: [], unanswered: [], unrevoked_leases: none, next: "" };
     await page.route(check, (route) => route.fulfill({ json: { data: part } }));
     await receipt.getByRole("button", { name: "Check again" }).click();
