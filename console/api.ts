@@ -4,6 +4,8 @@ import { hasToken } from "./secret-detection.ts";
 
 /** Longest wait for an answer (ms). The longest calls are pages over many trees. */
 const TIMEOUT_MS = 30_000;
+/** No cache, cookie or other address has a part in a call. A constant, as the types of the server know no `credentials`. */
+const ALONE = { cache: "no-store", credentials: "omit", redirect: "error" } as const;
 
 export type Query = Parameters;
 
@@ -100,9 +102,7 @@ export class Api {
         method,
         headers,
         ...(body !== undefined && { body: JSON.stringify(body) }),
-        cache: "no-store",
-        credentials: "omit",
-        redirect: "error",
+        ...ALONE,
         signal: signal ? AbortSignal.any([signal, limit]) : limit,
       });
       const answer = await this.#read(response);

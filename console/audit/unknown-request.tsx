@@ -3,8 +3,8 @@ import { href } from "../href.ts";
 import { go } from "../router.ts";
 import { useSession } from "../session.ts";
 import { useLoad } from "../ui/index.ts";
+import { requestsBeginning } from "./find-requests.ts";
 import { MissingEvent } from "./missing-event.tsx";
-import { requestsBeginning } from "./read-events.ts";
 
 /**
  * Looks for the request with an id, and opens its page once it is found. The id may be a secret-id, so no URL may contain

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
+import { requestsBeginning } from "../audit/find-requests.ts";
 import { actorNamed } from "../audit/named-actor.ts";
 import { requestInError } from "../audit/pasted-error.ts";
-import { requestsBeginning } from "../audit/read-events.ts";
 import { beginningText, idIn, isPartOfId, isRequestId, lookedForText } from "../audit/request-id.ts";
 import { Timeline } from "../audit/timeline.tsx";
 import { mayBeName, placeOf, unaskable } from "../audit/typed-question.ts";
