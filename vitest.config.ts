@@ -188,8 +188,8 @@ export default defineConfig({
     hookTimeout: 300_000,
     expect: { poll: { timeout: 90_000 } },
     // Where there are two cores. A file of the slow projects waits for its objects, servers and pages, and for the runner, much of
-    // the time: those projects are one group (`groupOrder`), of which four files run at once.
-    maxWorkers: 4,
+    // the time: those projects are one group (`groupOrder`), of which six files run at once.
+    maxWorkers: 6,
     sequence: { sequencer: SideBySide },
     projects: [
       {
