@@ -1,6 +1,6 @@
 import { type AuditEvent, distinctEvents } from "./event.ts";
 
-/** What was read so far of the events of one token, the newest first. */
+/** The events of one token that were read so far, the newest first. */
 export interface EventsRead {
   readonly accessor: string;
   readonly events: readonly AuditEvent[];
@@ -11,11 +11,11 @@ export interface EventsRead {
 interface MergedEvents {
   /** The newest first. An event of two of the tokens, such as the making of one by the other, is there once. */
   readonly events: readonly AuditEvent[];
-  /** Those whose next page is read for earlier events; empty at the end. */
+  /** The tokens whose next page is needed for earlier events; empty at the end. */
   readonly unread: readonly EventsRead[];
 }
 
-/** The oldest event that was read (ms); all events of the token since then are known. */
+/** The time (ms) from which on all events of the token are known. */
 const knownSince = ({ events, next }: EventsRead): number => {
   const last = events.at(-1);
   if (next === "") return Number.NEGATIVE_INFINITY;

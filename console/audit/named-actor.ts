@@ -5,12 +5,15 @@ import type { Session } from "../session.ts";
 import { listTokens } from "../tokens/token-api.ts";
 import type { AskedTimes } from "./typed-question.ts";
 
-/** The page with the events of who has a name, or why there is none. */
+/** The page with the events of an entity or a token, or the reason why no page is opened. */
 export type NamedActor =
   | { readonly href: string; readonly problem: "" }
   | { readonly href: ""; readonly problem: string };
 
-/** The events of the entity with a name, or of the only live token with it; null: nobody is known by it. */
+/**
+ * Finds the entity with a name, otherwise the only live token with it. Returns null when no entity and no live token has
+ * the name.
+ */
 export async function actorNamed(session: Session, name: string, times: AskedTimes): Promise<NamedActor | null> {
   const entity = matching(await namesOf(session, Date.now()), name).find(
     (found) => found.kind === "Entities" && found.name.toLowerCase() === name.toLowerCase(),

@@ -70,7 +70,7 @@ const SCOPES: readonly (readonly [Scope, string])[] = [
   ["below", "With everything below"],
 ];
 
-/** The events of a token, the newest first, with its end; or also those of all that it made. */
+/** The events of a token, the newest first, with its end; on request also the events of its descendants. */
 export function TokenEvents({ accessor, pages, end }: TokenEventsProps) {
   const [kinds, setKinds] = useState<Kinds>("");
   const [scope, setScope] = useState<Scope>("token");

@@ -9,7 +9,7 @@ const NETWORK = /^[\d.]+\/\d{1,2}$|^[\da-f:]*::?[\da-f:]*\/\d{1,3}$/i;
 /** First segments of the paths of the API. */
 const ROOT = /^(?:api|auth|cubbyhole|identity|organizations|sys|teams)$/;
 
-/** What the store can't look for in the field of the audit log; "" for everything else. */
+/** Why the audit log can't be searched for a text; "" when it can. */
 export function unaskable(text: string): string {
   if (TIME.test(text)) return "A time belongs into From and To";
   if (NETWORK.test(text)) return "Events are found by one address, not by a network";

@@ -83,9 +83,7 @@ export function BulkRevocations() {
         />
       )}
       {revocations.length > 0 && (
-        <p class="body muted small">
-          A method that was disabled is here too, also by a set-up that could not be finished.
-        </p>
+        <p class="body muted small">Disabled methods are listed too, also those that a failed set-up disabled.</p>
       )}
     </Card>
   );

@@ -186,7 +186,7 @@ function OneLease({ id, onRevoked }: { readonly id: string; readonly onRevoked: 
   });
   const value = lease.value;
   const holder = useHolder(id);
-  /** Answers true when the lease has ended and its target did not accept that: then the page says what holds now. */
+  /** Returns true when the lease has ended but its target did not accept that: the page then shows the failure. */
   const revoke = async (): Promise<Answer<boolean>> => {
     const answer = await api.call("sys/leases/revoke", { body: { lease_id: id } });
     if (answer.ok) return done(false);

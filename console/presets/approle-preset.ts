@@ -36,7 +36,7 @@ export const SCRIPT: Preset = {
   snippets: (_, place) => [
     {
       title: "On the machine, once",
-      text: `# As root. SCRIPT_USER is the user that runs the script: nobody else can read the files.
+      text: `# As root. SCRIPT_USER is the user that runs the script. No other user can read the files.
 export VAULT_ADDR=${place.address}
 read -r ROLE_ID     # paste the role-id
 read -rs WRAPPED    # paste the wrapping token of the secret-id, which is not shown

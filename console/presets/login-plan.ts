@@ -208,7 +208,7 @@ export function stepsLeft(
 export const uselessMount = ({ what }: PlanStep, sent: readonly PlanStep[]): PlanStep | undefined =>
   what === "settings" ? sent.find((step) => step.what === "mount") : undefined;
 
-/** What is said after the last step. Only a login shows whether the API server of a cluster answers. */
+/** The text after the last step. Only a login shows whether the API server of a cluster answers. */
 export const readyText = ({ method }: Pick<Preset, "method">): string =>
   method === "kubernetes"
     ? "It is written, and not tried yet: check below with a token whether the API server answers."

@@ -34,7 +34,10 @@ export function LeasesNotice({ before, unrevoked, ended, isWhole, onTried }: Lea
         </p>
       )}
       {removed > 0 && (
-        <p>Of what was removed by force nothing is sent any more: its secret ends only if somebody took it back.</p>
+        <p>
+          No revocation is sent for a lease that was removed by force: its secret stays valid until its target revokes
+          it.
+        </p>
       )}
       <LeaseFailures failures={failures} onTried={onTried} />
     </Notice>

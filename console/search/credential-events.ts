@@ -6,8 +6,8 @@ import { foundByEvents, TEAM_TOKEN } from "./found-by-events.ts";
 import type { Found } from "./search-result.ts";
 
 /**
- * What the audit store knows of the accessor of a secret-id, or of the id of a team's token, alive or not. The text is
- * sent in a body, since it may be a secret-id. That needs `update`.
+ * The results from the audit store for the accessor of a secret-id, or for the id of a team's token, alive or ended. The
+ * text is sent in a body, since it may be a secret-id. That needs `update`.
  */
 export async function credentialWithEvents(session: Session, text: string): Promise<readonly Found[]> {
   const isAsked = isUuid(text) || TEAM_TOKEN.test(text);

@@ -6,7 +6,7 @@ import { isUuid } from "../uuid.ts";
 import { rolesOfAliases } from "./roles-of-aliases.ts";
 import type { Found } from "./search-result.ts";
 
-/** The role of the approle method with a role-id, once it was logged in with: the alias of such a login has its name. */
+/** The approle role with a role-id that a client has logged in with: the login makes an alias that is named after it. */
 export async function roleWithId({ api }: Session, text: string): Promise<readonly Found[]> {
   if (!isUuid(text)) return [];
   const entity = (await listedEntities(api)).find(([, { aliases }]) => aliases.some(({ name }) => name === text));

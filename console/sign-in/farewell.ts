@@ -24,6 +24,6 @@ export function signedOut({ ends, isRevoked, messages }: SignedOut, now: number)
   return { tone: "warn", text };
 }
 
-/** What is still said of the session before. A warning stays; beside a failed sign-in other news would contradict it. */
+/** The notice about the previous session. After a failed sign-in only a warning stays: another would contradict it. */
 export const farewellAfter = (before: Farewell | null, hasFailed: boolean): Farewell | null =>
   hasFailed && before?.tone !== "warn" ? null : before;

@@ -12,20 +12,21 @@ interface InsideNoticeProps {
   readonly onChange: (isEndedToo: boolean) => void;
 }
 
-/** Before the revocation of a wrapping token: what it holds lives on, and can be ended with it if it is a token. */
+/** Warns that the content of a wrapping token stays valid when that is revoked, and offers to revoke a token inside too. */
 export function InsideNotice({ inside, isEndedToo, onChange }: InsideNoticeProps) {
   if (!isTokenAccessor(inside)) {
     return (
-      <Notice tone="warn" title="What is inside stays">
-        Nobody can take it out any more, but a token or secret-id that is inside lives on
+      <Notice tone="warn" title="The content stays valid">
+        It can no longer be unwrapped, but a token or secret-id inside stays valid
         {inside === "" ? "" : `: the secret-id with the accessor ${inside}`}.
       </Notice>
     );
   }
   return (
-    <Notice tone="warn" title="The token inside stays">
+    <Notice tone="warn" title="The token inside stays valid">
       <p>
-        <ParentLink parent={inside} /> is not below this token: it lives on, although nobody can take it out any more.
+        <ParentLink parent={inside} /> is not a descendant of this token. It can no longer be unwrapped, but stays
+        valid.
       </p>
       <Agreement checked={isEndedToo} onChange={onChange}>
         Revoke the token inside too, with all below
@@ -34,15 +35,15 @@ export function InsideNotice({ inside, isEndedToo, onChange }: InsideNoticeProps
   );
 }
 
-/** In the receipt of one token: the token that it held, if it was a wrapping token and that token is alive. */
+/** Shows, in the receipt of a wrapping token, the token inside if that is still alive. */
 export function LeftInside({ accessor }: { readonly accessor: string }) {
   const { api } = useSession();
   const { value } = useLoad(accessor, () => leftOf(api, accessor));
   if (!value) return null;
   return (
     <Notice tone="warn" title="The token inside is alive">
-      It was a wrapping token, and what it held is not below it: <ParentLink parent={value.accessor} /> can be revoked
-      on its page.
+      The revoked token was a wrapping token. <ParentLink parent={value.accessor} />, the token inside, is not its
+      descendant, and can be revoked on its page.
     </Notice>
   );
 }

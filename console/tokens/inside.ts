@@ -13,8 +13,8 @@ export async function insideOf(api: Api, accessor: string): Promise<Answer<strin
 }
 
 /**
- * The live token that an ended wrapping token held, by the record of its making; null when there is none: it held no
- * token, or that has ended too.
+ * The live token inside an ended wrapping token, by the event that made the wrapping token. null when it held no token,
+ * or that token has ended too.
  */
 export async function leftOf(api: Api, accessor: string): Promise<Answer<Token | null>> {
   const events = await readEvents(api, { accessor });

@@ -59,7 +59,7 @@ export function RevokeOne({ detail, onClose, onRevoked }: RevokeOneProps) {
   /** Answers the id of the job; "" without one. */
   const send = async (): Promise<Answer<string>> => {
     if (!hasReceipt) {
-      // The one inside first: what it is in tells of it only while that lives.
+      // The token inside first: it can be found only while its wrapping token is alive.
       for (const accessor of accessors.toReversed()) {
         const answer = await revokeToken(api, accessor);
         if (!answer.ok) return answer;

@@ -54,9 +54,9 @@ function endOf(
 }
 
 /**
- * Revokes a token with its descendants. For a wrapping token it also ends the token or the secret-id inside, which nobody
- * can unwrap any more. --include-root protects root tokens that a filter matches by chance. It is not needed here, because
- * the text names one token.
+ * Revokes a token with its descendants. For a wrapping token it also ends the token or the secret-id inside, although that
+ * can no longer be unwrapped. --include-root protects root tokens that a filter matches by chance. It is not needed here,
+ * because the text names one token.
  */
 async function endToken(session: Session, wanted: Wanted, kind: string, token: Token): Promise<Called<number>> {
   const { terminal, json } = session;
