@@ -2,6 +2,7 @@ import type { Caller } from "../auth/caller.ts";
 import type { Failure } from "../base/result.ts";
 import { ENTITY_PROBLEMS, type EntityProblem } from "../identity/entity-copies.ts";
 import type { AccessRequest, Step, Verdict } from "../policy/acl.ts";
+import { patternText } from "../policy/rule.ts";
 
 /** The reason for a decision: a code for programs, and a sentence. */
 export interface Reason {
@@ -90,7 +91,7 @@ function ruleMessage(step: Step): string {
 
 function ruleWords({ grant }: Step): string {
   const policies = [...new Set(grant?.sources.map(({ policy }) => policy))];
-  return `The rule ${grant?.pattern.text ?? ""}${grant?.pattern.open ? "*" : ""} (${policies.join(", ")})`;
+  return `The rule ${grant ? patternText(grant.pattern) : ""} (${policies.join(", ")})`;
 }
 
 function wrappingWords({ grant }: Step): string {

@@ -6,10 +6,10 @@ import { currentTime, type Ms } from "../base/clock.ts";
 import { MAX_ADDRESS_LENGTH, MAX_TOKEN_LENGTH } from "../base/limits.ts";
 import { ok, type Result, refuse } from "../base/result.ts";
 import type { Env } from "../env.ts";
-import { aclOf, entityProblem, loadActiveEntity } from "../identity/entity-copies.ts";
+import { aclOf, allPolicies, entityProblem, loadActiveEntity } from "../identity/entity-copies.ts";
 import { decisiveStep, type Step } from "../policy/acl.ts";
 import { RESPONSE_WRAPPING_POLICY_TEXT } from "../policy/builtin.ts";
-import { type Grant, listCapabilities } from "../policy/merged-rules.ts";
+import { type Grant, listCapabilities, writtenRules } from "../policy/merged-rules.ts";
 import { isListing, type Operation } from "../policy/operation.ts";
 import { linesOfRule } from "../policy/parse.ts";
 import {
@@ -18,6 +18,7 @@ import {
   policyWriteRefusal,
   RESPONSE_WRAPPING_POLICY,
 } from "../policy/policy-names.ts";
+import { patternText } from "../policy/rule.ts";
 import { suggestPolicy } from "../policy/suggest.ts";
 import { systemOf } from "../system/system.ts";
 import { isEnded } from "../system/watermarks.ts";
@@ -91,7 +92,7 @@ async function explain(context: CallContext<unknown, AskedRequest>, tables: Rout
   const decided = decideCaller(caller, call, { installation, entity, now }, (step) => steps.push(step));
   const step = decisiveStep(steps, decided.ok && decided.value !== null);
   const view = entity.ok ? entity.value : null;
-  const policies = [...new Set([...record.policies, ...(view?.policies ?? [])])].sort();
+  const policies = allPolicies(record.policies, view);
   const known = { ...about, policies, missing_policies: installation.policies.absent(policies, now) };
   if (!decided.ok) {
     const problem = entity.ok ? null : await entityProblem(env, record.entityId);
@@ -131,16 +132,12 @@ function reply(allowed: boolean, reason: Reason, known: Explanation): Result<Rep
 }
 
 async function ruleOf(env: Env, grant: Grant, now: Ms): Promise<Explanation> {
-  const { pattern, sources } = grant;
-  const written = new Map(
-    sources.map(({ policy, writtenPath }) => [JSON.stringify([policy, writtenPath]), { policy, writtenPath }]),
-  );
-  const chosen = [...written.values()].slice(0, MAX_TEXTS);
+  const chosen = writtenRules(grant).slice(0, MAX_TEXTS);
   const stored = await systemOf(env).readPolicies([...new Set(chosen.map(({ policy }) => policy))], now);
   const texts = new Map(stored.map(({ name, text }) => [name, text]));
   texts.set(RESPONSE_WRAPPING_POLICY, RESPONSE_WRAPPING_POLICY_TEXT);
   return {
-    path: `${pattern.text}${pattern.open ? "*" : ""}`,
+    path: patternText(grant.pattern),
     capabilities: listCapabilities(grant),
     policies: chosen.map(({ policy, writtenPath }) => ({
       name: policy,

@@ -116,6 +116,11 @@ export async function policiesOfEntity(env: IdentityEnv, entityId: string): Prom
   return entityId === "" ? [] : ((await loadEntity(env, entityId))?.policies ?? []);
 }
 
+/** Returns the names of a token's own policies and those of its entity, in order. */
+export function allPolicies(own: readonly string[], entity: Pick<EntityView, "policies"> | null): string[] {
+  return [...new Set([...own, ...(entity?.policies ?? [])])].sort();
+}
+
 /** Returns the current ACL of a token. "unauthenticated" when its entity is disabled or deleted. */
 export async function aclOfToken(
   env: IdentityEnv,

@@ -52,6 +52,15 @@ export function mergeRules(pattern: Pattern, sources: readonly SourcedRule[]): G
   };
 }
 
+/** A policy and the path of a rule as the policy has it. */
+type WrittenRule = Pick<SourcedRule, "policy" | "writtenPath">;
+
+/** Where the merged rules are written, each place once. */
+export function writtenRules({ sources }: Grant): WrittenRule[] {
+  const places = sources.map(({ policy, writtenPath }) => ({ policy, writtenPath }));
+  return [...new Map(places.map((place) => [JSON.stringify(place), place])).values()];
+}
+
 /** The capabilities as clients see them: sorted; `["deny"]` when nothing is granted. */
 export function listCapabilities(grant: Grant | null): Capability[] {
   if (!grant || grant.capabilities.size === 0) return ["deny"];

@@ -69,6 +69,11 @@ export interface Pattern {
   readonly wildcards: number;
 }
 
+/** The path of a rule as it is written, without templates. The reverse of `parsePattern`. */
+export function patternText({ text, open }: Pattern): string {
+  return open ? `${text}*` : text;
+}
+
 /** Parses the path of a rule. A `+` inside a segment, and a `*` that is not the last character, are literal. */
 export function parsePattern(path: string): Pattern {
   const open = path.endsWith("*");

@@ -4,8 +4,9 @@ import { dataAnswer } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import { MAX_TOKEN_LENGTH } from "../../base/limits.ts";
 import { err, invalid, ok, refuse } from "../../base/result.ts";
-import { aclOf, ENTITY_PROBLEMS, entityProblem, loadActiveEntity } from "../../identity/entity-copies.ts";
-import { type Grant, hasLimits, listCapabilities } from "../../policy/merged-rules.ts";
+import { aclOf, allPolicies, ENTITY_PROBLEMS, entityProblem, loadActiveEntity } from "../../identity/entity-copies.ts";
+import { type Grant, hasLimits, listCapabilities, writtenRules } from "../../policy/merged-rules.ts";
+import { patternText } from "../../policy/rule.ts";
 import { fieldSchema } from "../../wire/field-schema.ts";
 import { pasted, unread } from "../../wire/fields.ts";
 import { dataReply } from "../../wire/reply.ts";
@@ -16,7 +17,7 @@ const MAX_RULES = 1_000;
 /** Maximum number of places of one rule in policies. */
 const MAX_PLACES = 16;
 
-const pathOf = ({ pattern }: Grant): string => `${pattern.text}${pattern.open ? "*" : ""}`;
+const pathOf = ({ pattern }: Grant): string => patternText(pattern);
 
 /** The rule of a path. */
 const RULE = view<Grant>({
@@ -25,10 +26,10 @@ const RULE = view<Grant>({
   limited: ["boolean", hasLimits],
   policies: [
     [{ name: "string", path: "string" }],
-    ({ sources }) => {
-      const places = sources.map(({ policy, writtenPath }) => ({ name: policy, path: writtenPath }));
-      return [...new Map(places.map((place) => [JSON.stringify(place), place])).values()].slice(0, MAX_PLACES);
-    },
+    (grant) =>
+      writtenRules(grant)
+        .slice(0, MAX_PLACES)
+        .map(({ policy, writtenPath }) => ({ name: policy, path: writtenPath })),
   ],
 });
 
@@ -67,7 +68,7 @@ export const EXPLAIN_RULES_ROUTE: Route = tokenRoute("update", "sys/explain/rule
       return refuse(`the token is refused: ${problem ? ENTITY_PROBLEMS[problem] : "its entity can't be used"}`);
     }
     const now = currentTime();
-    const policies = [...new Set([...record.policies, ...(entity.value?.policies ?? [])])].sort();
+    const policies = allPolicies(record.policies, entity.value);
     const acl = aclOf(installation, record.policies, entity.value, now);
     const rules = acl.grants(now).toSorted((a, b) => (pathOf(a) < pathOf(b) ? -1 : 1));
     return dataReply({
