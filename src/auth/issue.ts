@@ -1,6 +1,7 @@
 import { currentTime, type Seconds } from "../base/clock.ts";
 import type { LocationHint } from "../base/location.ts";
 import { err, invalid, ok, type Result, refuse, unavailable } from "../base/result.ts";
+import type { Keys } from "../crypto/key-ring.ts";
 import type { Env } from "../env.ts";
 import { noteChange } from "../listing/updates/publish.ts";
 import { mayContain } from "../system/custom-id-list.ts";
@@ -11,12 +12,13 @@ import { sealBatchToken } from "../token/batch.ts";
 import { customIdHashes, MAX_ROW_ATTEMPTS, newTokenIds, rowGeneratedAt, type TokenAddress } from "../token/ids.ts";
 import { type TokenSpec, wrappingToken } from "../token/record.ts";
 import { treeAt } from "../token/tree-stub.ts";
-import { type CubbyholeValue, MAX_VALUE_BYTES, sealValue } from "../tree/cubbyhole.ts";
+import { type CubbyholeValue, MAX_VALUE_BYTES, openValue, sealValue } from "../tree/cubbyhole.ts";
 import { customIdsOf } from "../tree/custom-ids.ts";
 import { startTree } from "../tree/supply/start-tree.ts";
 import {
   type AuthReply,
   accessorInside,
+  answerOfValue,
   RESPONSE_PATH,
   type StoredAnswer,
   valueOfAnswer,
@@ -178,6 +180,11 @@ async function takeEntry(env: Env, key: string, address: TokenAddress): Promise<
   const young = currentTime() - rowGeneratedAt(held.row) < RESERVATION_MS;
   if (fate === "alive" || (fate === "absent" && young)) return false;
   return (await directory.reserve(key, address, held)) === null;
+}
+
+/** Opens the answer that a wrapping token holds. @throws when it does not open: the storage is damaged. */
+export async function openAnswer(keys: Keys, token: TokenAddress, sealed: Uint8Array): Promise<StoredAnswer> {
+  return answerOfValue(await openValue(keys, token, RESPONSE_PATH, sealed));
 }
 
 /**

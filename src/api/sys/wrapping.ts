@@ -1,5 +1,5 @@
 import { originOfCaller, readToken } from "../../auth/caller.ts";
-import { wrapAnswer } from "../../auth/issue.ts";
+import { openAnswer, wrapAnswer } from "../../auth/issue.ts";
 import { actOnTarget, inCallersTree, originOf, type TargetedAction, tokenTarget } from "../../auth/named-token.ts";
 import {
   type Answered,
@@ -17,10 +17,9 @@ import type { Installation } from "../../system/installation.ts";
 import { NO_ORIGIN, type RevocationOrigin } from "../../system/revocation-origin.ts";
 import type { Outcome, TargetAction } from "../../token/actions.ts";
 import { actInTree } from "../../token/tree-calls.ts";
-import { openValue } from "../../tree/cubbyhole.ts";
 import { ANY_FIELDS, fieldSchema, type Values } from "../../wire/field-schema.ts";
 import { unread } from "../../wire/fields.ts";
-import { answerOfValue, dataReply, RESPONSE_PATH } from "../../wire/reply.ts";
+import { dataReply } from "../../wire/reply.ts";
 import type { GroveRequest } from "../../wire/request.ts";
 
 /** The failure for every token that holds no wrapped answer. The message is the reference's (sys/wrapping). */
@@ -160,5 +159,5 @@ async function readAnswer({ keys }: Installation, outcome: Result<Outcome>) {
   if (!outcome.ok) return err(outcome.error.code === "not_found" ? NO_ANSWER : outcome.error);
   if (outcome.value.kind !== "wrapped") throw new Error(`an unwrapping does not end in "${outcome.value.kind}"`);
   const { token, sealed } = outcome.value;
-  return ok({ token, answer: answerOfValue(await openValue(keys, token, RESPONSE_PATH, sealed)) });
+  return ok({ token, answer: await openAnswer(keys, token, sealed) });
 }

@@ -1,3 +1,4 @@
+import { openAnswer } from "../../../auth/issue.ts";
 import type { Env } from "../../../env.ts";
 import { ENTITY_PROBLEMS, type EntityProblem, entityProblem } from "../../../identity/entity-copies.ts";
 import type { ListedToken } from "../../../listing/inventory/entry.ts";
@@ -7,11 +8,10 @@ import { RESPONSE_WRAPPING_POLICY } from "../../../policy/policy-names.ts";
 import type { Installation } from "../../../system/installation.ts";
 import { NO_ORIGIN } from "../../../system/revocation-origin.ts";
 import type { StoredTarget } from "../../../token/actions.ts";
-import { readAccessor, type TokenAddress } from "../../../token/ids.ts";
+import { type AccessorCredential, readAccessor, type TokenAddress } from "../../../token/ids.ts";
 import { actInTree } from "../../../token/tree-calls.ts";
 import { treeAt } from "../../../token/tree-stub.ts";
-import { openValue } from "../../../tree/cubbyhole.ts";
-import { accessorInside, answerOfValue, RESPONSE_PATH } from "../../../wire/reply.ts";
+import { accessorInside } from "../../../wire/reply.ts";
 import type { Found } from "./found-text.ts";
 import { fromNetworks } from "./networks-text.ts";
 import { type HeldUnrevoked, NONE_UNREVOKED, unrevokedLeases } from "./unrevoked-leases.ts";
@@ -33,10 +33,11 @@ export async function findStored(
   const token = end === null ? await listedAt(env, address) : undefined;
   if (token) {
     const kind = kindOf(token);
-    const from = fromNetworks([await boundNetworks({ env, installation }, address, token)]);
+    const named = await readAccessor(installation.keys, token.accessor);
+    const from = fromNetworks([named ? await boundNetworks(env, named) : []]);
     const found = { ...(await standing(env, token.entityId, `${LIVE_MESSAGES[kind]}${from}.`)), kind, token };
     if (kind !== "wrapping") return found;
-    return { ...found, wrappedAccessor: await wrappedAccessor({ env, installation }, address, token) };
+    return { ...found, wrappedAccessor: named ? await wrappedAccessor({ env, installation }, named) : "" };
   }
   // The tree is asked first: its rows are deleted when the list has the record.
   const inTree = await tree.unsweptEnd(target);
@@ -67,31 +68,21 @@ export function leftText({ waiting, failing, removed, more }: HeldUnrevoked): st
 }
 
 /** The networks that a live token is bound to. A look-up by its accessor is no use of it. */
-async function boundNetworks(
-  { env, installation }: FindContext,
-  { treeId, row }: TokenAddress,
-  { accessor }: ListedToken,
-): Promise<readonly string[]> {
-  const read = await readAccessor(installation.keys, accessor);
-  if (!read) return [];
-  const target = { by: "accessor", row, tail: read.tail } as const;
-  const found = await actInTree(env, treeId, { kind: "lookup", target });
+async function boundNetworks(env: Env, { treeId, row, tail }: AccessorCredential): Promise<readonly string[]> {
+  const found = await actInTree(env, treeId, { kind: "lookup", target: { by: "accessor", row, tail } });
   return found.ok && found.value.kind === "token" ? found.value.token.boundCidrs : [];
 }
 
 /** The accessor of the token or the secret-id in a wrapping token, which keeps its answer; "" for none. */
 async function wrappedAccessor(
-  { env, installation: { keys } }: FindContext,
-  { treeId, row }: TokenAddress,
-  { accessor }: ListedToken,
+  { env, installation }: FindContext,
+  { treeId, row, tail }: AccessorCredential,
 ): Promise<string> {
-  const read = await readAccessor(keys, accessor);
-  if (!read) return "";
-  const target = { by: "accessor", row, tail: read.tail } as const;
+  const target = { by: "accessor", row, tail } as const;
   const found = await actInTree(env, treeId, { kind: "unwrap", target, take: false, asked: NO_ORIGIN });
   if (!found.ok || found.value.kind !== "wrapped") return "";
   const { token, sealed } = found.value;
-  return accessorInside(answerOfValue(await openValue(keys, token, RESPONSE_PATH, sealed)));
+  return accessorInside(await openAnswer(installation.keys, token, sealed));
 }
 
 export const NO_RECORD =
