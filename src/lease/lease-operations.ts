@@ -80,9 +80,18 @@ export async function standingOfLease(
     if (!token) return "ended";
     return hasLease(token, named) ? "held" : null;
   }
-  const outcome = await treeAt(env, named.treeId).lease({ kind: "verify", lease: named.lease });
+  const standing = await standingInTree(env, named);
+  return standing === "path_differs" ? null : standing;
+}
+
+/** The standing of a secret's lease as its tree says it. */
+export async function standingInTree(
+  env: LeaseEnv,
+  { treeId, lease }: Extract<NamedLease, { kind: "secret" }>,
+): Promise<LeaseStanding> {
+  const outcome = await treeAt(env, treeId).lease({ kind: "verify", lease });
   if (!outcome.ok || outcome.value.kind !== "standing") throw new Error("the tree does not say how the lease stands");
-  return outcome.value.standing === "path_differs" ? null : outcome.value.standing;
+  return outcome.value.standing;
 }
 
 /**

@@ -1,11 +1,10 @@
 import type { CallContext } from "../../../auth/route.ts";
 import type { Env } from "../../../env.ts";
 import { readLeaseId } from "../../../lease/ids.ts";
-import { lookupLease } from "../../../lease/lease-operations.ts";
+import { lookupLease, standingInTree } from "../../../lease/lease-operations.ts";
 import { removedLeases } from "../../../listing/inventory/queries.ts";
 import type { StoredTarget } from "../../../token/actions.ts";
 import { type AccessorCredential, readAccessor } from "../../../token/ids.ts";
-import { treeAt } from "../../../token/tree-stub.ts";
 import { type HeldUnrevoked, NONE_UNREVOKED } from "./unrevoked-leases.ts";
 
 /** What is known of the id of a lease, and the token that holds it or held it. */
@@ -34,10 +33,8 @@ export async function findLease(
   if (named?.kind !== "secret") return null;
   const found = await lookupLease(env, installation, text, request.notes);
   if (!found.ok) {
-    const verified = await treeAt(env, named.treeId).lease({ kind: "verify", lease: named.lease });
-    const isOfOtherPath =
-      verified.ok && verified.value.kind === "standing" && verified.value.standing === "path_differs";
-    return isOfOtherPath ? OF_OTHER_PATH : goneLease(env, text.slice(named.lease.path.length + 1));
+    const standing = await standingInTree(env, named);
+    return standing === "path_differs" ? OF_OTHER_PATH : goneLease(env, text.slice(named.lease.path.length + 1));
   }
   const { error, nextAttemptAt, holder = "" } = found.value;
   const address = await readAccessor(installation.keys, holder);
