@@ -128,16 +128,6 @@ export function isMissingMethod(error: unknown): boolean {
   return MISSING_METHOD.test(messageOf(error));
 }
 
-/** Returns null when the object runs a release without the called method. */
-export async function unlessMissing<T>(call: Promise<T>): Promise<T | null> {
-  try {
-    return await call;
-  } catch (error) {
-    if (isMissingMethod(error)) return null;
-    throw error;
-  }
-}
-
 function isAccountSlowed(error: unknown): boolean {
   return ACCOUNT_IS_SLOWED.test(messageOf(error));
 }

@@ -1,7 +1,7 @@
 import { addNumbers } from "../../base/add-numbers.ts";
 import { currentTime, type Ms } from "../../base/clock.ts";
 import { inGroups } from "../../base/parallel.ts";
-import { unlessMissing } from "../../base/platform-errors.ts";
+import { unlessMethodIsMissing } from "../../base/platform-errors.ts";
 import { type TokenAddress, treeBeginning } from "../../token/ids.ts";
 import { accessorShard, accessorShardNumber, askShards, generationOfShard } from "../accessor-shards.ts";
 import type { ListingEnv } from "../env.ts";
@@ -99,7 +99,7 @@ export async function removedLeases(
 ): Promise<RemovedLeases[]> {
   const beginnings = [...trees.map(treeBeginning), ...tails];
   if (beginnings.length === 0) return [];
-  const found = await askShards(env, (shard) => unlessMissing(shard.removedLeases(beginnings)));
+  const found = await askShards(env, (shard) => unlessMethodIsMissing(shard.removedLeases(beginnings)));
   return found.flatMap((removed) => removed ?? []);
 }
 
