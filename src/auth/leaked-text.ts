@@ -47,7 +47,12 @@ export interface TrustedJwt {
 }
 
 /** Maximum number of aliases of one text at a mount: its roles can take the name from different claims. */
-export const MAX_ALIASES = 5;
+const MAX_ALIASES = 5;
+
+/** The names of aliases that are answered, of those by all roles of a mount. */
+export function distinctAliases(names: readonly string[]): readonly string[] {
+  return [...new Set(names)].slice(0, MAX_ALIASES);
+}
 
 /** What the object of a mount says of unverified claims. */
 export interface JudgedClaims {

@@ -1,4 +1,4 @@
-import { type JudgedClaims, JWT_FORM, MAX_ALIASES, type TrustedJwt } from "../auth/leaked-text.ts";
+import { type JudgedClaims, JWT_FORM, type TrustedJwt } from "../auth/leaked-text.ts";
 import { unlessMethodIsMissing } from "../base/platform-errors.ts";
 import { type Claims, unverifiedClaims } from "./jws.ts";
 
@@ -37,6 +37,6 @@ export async function trustedJwt(text: string, { isTrusted, judge }: AskedMount)
   const judged = await unlessMethodIsMissing(judge(claims));
   const acceptedUntil = expiresAt === null || judged === null ? null : expiresAt + judged.latenessMs;
   const roles = judged?.roles ?? null;
-  const aliases = [...new Set(judged?.aliases)].slice(0, MAX_ALIASES);
+  const aliases = judged?.aliases ?? [];
   return { kind: "jwt", issuer: issuer ?? "", subject, audiences, expiresAt, acceptedUntil, aliases, roles };
 }

@@ -1,4 +1,4 @@
-import type { JudgedClaims } from "../../auth/leaked-text.ts";
+import { distinctAliases, type JudgedClaims } from "../../auth/leaked-text.ts";
 import { unshownChecks } from "../../auth/login-attempt.ts";
 import { currentTime, type Ms } from "../../base/clock.ts";
 import { objectNamed } from "../../base/object-stub.ts";
@@ -122,7 +122,8 @@ export class JwtAuth extends RoleMount<JwtEnv, JwtRole, JwtRoleFields> {
     const names = this.roles.values().map(({ userClaim, userClaimJsonPointer }) => {
       return userClaimOf(claims, userClaim, userClaimJsonPointer);
     });
-    return { roles, latenessMs: longest * 1000, aliases: names.flatMap((name) => (name.ok ? [name.value] : [])) };
+    const aliases = distinctAliases(names.flatMap((name) => (name.ok ? [name.value] : [])));
+    return { roles, latenessMs: longest * 1000, aliases };
   }
 
   /** Stores a login that begins. */

@@ -1,4 +1,4 @@
-import type { JudgedClaims } from "../../auth/leaked-text.ts";
+import { distinctAliases, type JudgedClaims } from "../../auth/leaked-text.ts";
 import type { Ms } from "../../base/clock.ts";
 import { objectNamed } from "../../base/object-stub.ts";
 import { Setting, type TableShape } from "../../storage/sealed-table.ts";
@@ -56,7 +56,7 @@ export class KubernetesAuth extends RoleMount<KubernetesEnv, KubernetesRole, Kub
     return {
       roles: this.takingRoles((role) => isInTime && account.ok && mayTake(role, account.value)),
       latenessMs: CLOCK_SKEW_MS,
-      aliases: account.ok ? this.roles.values().map((role) => aliasNameOf(role, account.value)) : [],
+      aliases: account.ok ? distinctAliases(this.roles.values().map((role) => aliasNameOf(role, account.value))) : [],
     };
   }
 
