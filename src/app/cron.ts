@@ -12,7 +12,8 @@ import { tidyOf } from "../tidy/tidy.ts";
 
 /**
  * The hourly work: begins the tidy run, and a backup if one is due and a bucket is configured, sets a lost alarm of a
- * revocation again, and counts tokens and leases for the history. Does nothing while the service is sealed or not initialized.
+ * revocation again, and counts tokens and leases for the history. Does nothing while the service is sealed or not
+ * initialized.
  *
  * @throws when an object that it needs does not answer: the next hour tries again
  */

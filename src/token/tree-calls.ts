@@ -12,8 +12,8 @@ import { treeAt } from "./tree-stub.ts";
  * token that it ended may be swept.
  */
 export async function runInTree(env: TokenEnv, treeId: string, call: TreeCall): Promise<Result<TreeAnswer>> {
-  const run = async (attempt: CallAttempt): Promise<Result<TreeAnswer>> =>
-    await treeAt(env, treeId).run({ ...call, ...attempt });
+  const run = async (attempt?: CallAttempt): Promise<Result<TreeAnswer>> =>
+    await treeAt(env, treeId).run(attempt ? { ...call, ...attempt } : call);
   const { answer, isRepetition } = await attempted(env, run);
   if (!isRepetition || call.action === null || isRead(call.action)) return answer;
   const outcome = answer.ok ? answer.value.outcome : null;
@@ -22,17 +22,21 @@ export async function runInTree(env: TokenEnv, treeId: string, call: TreeCall): 
 
 /** Performs an action on a token in its tree, repeated as in `runInTree`. */
 export async function actInTree(env: TokenEnv, treeId: string, action: TargetAction): Promise<Result<Outcome>> {
-  const act = async (attempt: CallAttempt): Promise<Result<Outcome>> => await treeAt(env, treeId).act(action, attempt);
+  const act = async (attempt?: CallAttempt): Promise<Result<Outcome>> => await treeAt(env, treeId).act(action, attempt);
   const { answer, isRepetition } = await attempted(env, act);
   return answer.ok || !isRepetition || isRead(action) ? answer : err(LOST);
 }
 
-/** Calls a tree, repeatedly in a cluster. `isRepetition`: an attempt before the answered one may have been carried out. */
+/**
+ * Calls a tree, repeatedly in a cluster. Elsewhere no call is repeated, and `attempt` is absent.
+ *
+ * @returns `isRepetition`: an attempt before the answered one may have been carried out.
+ */
 async function attempted<T>(
   { deployment }: Pick<TokenEnv, "deployment">,
-  call: (attempt: CallAttempt) => Promise<T>,
+  call: (attempt?: CallAttempt) => Promise<T>,
 ): Promise<{ readonly answer: T; readonly isRepetition: boolean }> {
-  if (!deployment.moves) return { answer: await call({}), isRepetition: false };
+  if (!deployment.moves) return { answer: await call(), isRepetition: false };
   const callId = crypto.randomUUID();
   let isRepetition = false;
   const answer = await repeated(deployment, (again) => {

@@ -77,7 +77,8 @@ export class TokenTree extends StoredObject<TreeEnv> {
 
   /**
    * Starts the tree with its first token and the first values in its cubbyhole. The list of accessors is updated later,
-   * and no crash loses that update. Safe to repeat. An empty tree can be started again: nothing that was issued before is valid then.
+   * and no crash loses that update. Safe to repeat. An empty tree can be started again: nothing that was issued before is
+   * valid then.
    *
    * @param ledger the shard that has recorded the id of the tree; null: none has. See `AllocatedTree`.
    * @returns "taken", with nothing done, when the tree is not empty, or a deleted token may have had the row number:
