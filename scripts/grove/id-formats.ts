@@ -2,6 +2,7 @@ import { asCalled, helpAsCalled } from "../local/command-line.ts";
 import type { CallFailure } from "./client.ts";
 import { readCommand } from "./curl.ts";
 import { harmless } from "./terminal.ts";
+import { UUID } from "./uuid.ts";
 
 /** A kind of name or id that an operator copies from elsewhere. */
 interface Named {
@@ -16,7 +17,6 @@ interface Named {
   readonly unknown: string;
 }
 
-const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
 /** The id of a token of a team or an organization. */
 const TEAM_TOKEN_ID = /^at-[\w-]+$/;
 const UUID_TEXT = "it has the form 3ec50187-719e-463c-9e51-ded1453cb163";

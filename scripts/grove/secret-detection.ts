@@ -1,3 +1,5 @@
+import { UUID_PATTERN } from "./uuid.ts";
+
 /** What may stand directly before and after a secret, from the rules in ops/gitleaks.toml. */
 const BEFORE = String.raw`(?:\b|\\[nrt]|%[0-9A-Fa-f]{2})`;
 const AFTER = String.raw`(?:[^\w.-]|\.(?:[^\w-]|$)|$)`;
@@ -25,14 +27,14 @@ const RESEMBLING = String.raw`(?:^|[^\w.-])((?:s|b|r)\.[\w-]{20,}|hv[sbr]\.[\w-]
 const JWT = String.raw`(?:^|[^\w.-]|%[0-9A-Fa-f]{2})(e[wy][\w-]{8,}\.e[wy][\w-]+\.[\w-]+)`;
 
 /** A secret-id beside its name. Without the name it looks like any other UUID. */
-const SECRET_ID = String.raw`secret[_-]?id\\*["']?[\s=:]+\\*["']?([\da-fA-F]{8}(?:-[\da-fA-F]{4}){3}-[\da-fA-F]{12})`;
+const SECRET_ID = String.raw`secret[_-]?id\\*["']?[\s=:]+\\*["']?(${UUID_PATTERN})`;
 
 /** A UUID, which may be a secret-id without its name. */
-const LOOSE_UUID = String.raw`(?<![\w-])([\da-fA-F]{8}(?:-[\da-fA-F]{4}){3}-[\da-fA-F]{12})(?![\w-])`;
+const LOOSE_UUID = new RegExp(String.raw`(?<![\w-])(${UUID_PATTERN})(?![\w-])`, "g");
 /** The id of a secret's lease: the path that made it, and a tail in the form of an accessor. */
-const LEASE_ID = String.raw`(?<![\w./-])([\w.-]+(?:\/[\w.-]+)*\/[\w-]{42}[AEIMQUYcgkosw048][A-Za-f][\w-]{40})(?![\w/-])`;
+const LEASE_ID = /(?<![\w./-])([\w.-]+(?:\/[\w.-]+)*\/[\w-]{42}[AEIMQUYcgkosw048][A-Za-f][\w-]{40})(?![\w/-])/g;
 /** Names of UUIDs that are no secrets. */
-const NO_SECRET = String.raw`(?:accessor|(?:request|role|entity)[_-]?id)[\\"'\s=:]{1,8}$`;
+const NO_SECRET = /(?:accessor|(?:request|role|entity)[_-]?id)[\\"'\s=:]{1,8}$/i;
 
 /** The beginning of CMS signed data in base64, the form of AWS's instance identity documents. */
 const SIGNED_DATA = String.raw`MI(?:AGCSqGSIb3DQEHAq|I[\w+/]{3}YJKoZIhvcNAQcC)`;
@@ -125,13 +127,11 @@ export function credentialsIn(line: string): string[] {
   return found(line, CREDENTIALS);
 }
 
-/** The UUIDs and ids of leases in a line. Logs are full of those, and few are secrets. */
+/** The UUIDs and ids of leases in a line. Logs have many of them, and few are secrets. */
 export function looseTextsIn(line: string): string[] {
-  const forms = [LEASE_ID, LOOSE_UUID].map((form) => new RegExp(form, "g"));
-  const matches = forms.flatMap((form) => [...line.matchAll(form)]);
-  const named = new RegExp(NO_SECRET, "i");
+  const matches = [LEASE_ID, LOOSE_UUID].flatMap((form) => [...line.matchAll(form)]);
   return [
-    ...new Set(matches.flatMap(({ 1: text, index }) => (text && !named.test(line.slice(0, index)) ? [text] : []))),
+    ...new Set(matches.flatMap(({ 1: text, index }) => (text && !NO_SECRET.test(line.slice(0, index)) ? [text] : []))),
   ];
 }
 

@@ -90,7 +90,7 @@ function factsOf(event: AuditEvent, name: (accessor: string) => string, names: R
   };
 }
 
-/** The accessor of a secret-id. */
+/** The accessor of a secret-id: a UUID. The accessor of a token is longer. */
 export const SECRET_ID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
 
 /** What the request made, ended or was about. */

@@ -11,6 +11,7 @@ import {
   valueIn,
   wholeTokensIn,
 } from "../secret-detection.ts";
+import { UUID } from "../uuid.ts";
 import { WrappedText } from "./wrapped-text.ts";
 
 /** A text to ask about, and where it was read. */
@@ -45,8 +46,6 @@ export const BY_FORM: CandidatesOf = (line) => [
   // All of a value may be a secret-id, which has no form without its name.
   ...base64TextsIn(line).flatMap((text) => (UUID.test(text.trim()) ? [[text.trim()]] : inDecoded(text))),
 ];
-
-const UUID = /^[\da-fA-F]{8}(?:-[\da-fA-F]{4}){3}-[\da-fA-F]{12}$/;
 
 const inDecoded = (text: string): (readonly string[])[] =>
   textsToFind(text, BY_FORM).map(({ candidates }) => candidates);

@@ -3,6 +3,7 @@ import { ok } from "../../../src/base/result.ts";
 import { encodedPath } from "../../local/encoded-path.ts";
 import type { Called } from "../client.ts";
 import type { Session } from "../terminal.ts";
+import { SECRET_ID } from "./audit-lines.ts";
 import { readEvents } from "./audit-pages.ts";
 import { checkEnded, unprovenOf } from "./ended-check.ts";
 import type { Judged } from "./find-judgements.ts";
@@ -28,8 +29,6 @@ export const HOLDS_NOTHING: Held = { tokens: [], secretIds: [], isBatch: false }
 
 /** The path of a request whose answer has a secret-id. The answer to a look-up has only its accessor. */
 const MAKES_SECRET_ID = /^(auth\/.+\/role\/[^/]+)\/(?:custom-)?secret-id$/;
-/** The accessor of a secret-id is a UUID; that of a token is longer. */
-const OF_SECRET_ID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
 
 type Wrapping = { readonly accessor: string; readonly path: string };
 
@@ -50,11 +49,11 @@ export async function heldBy(
   const role = MAKES_SECRET_ID.exec(path)?.[1];
   return ok({
     isBatch: made.some(({ response }) => response?.auth?.token_type === "batch"),
-    tokens: accessors.filter((accessor) => !OF_SECRET_ID.test(accessor)),
+    tokens: accessors.filter((accessor) => !SECRET_ID.test(accessor)),
     secretIds:
       role === undefined
         ? []
-        : accessors.flatMap((accessor) => (OF_SECRET_ID.test(accessor) ? [{ accessor, path: role }] : [])),
+        : accessors.flatMap((accessor) => (SECRET_ID.test(accessor) ? [{ accessor, path: role }] : [])),
   });
 }
 

@@ -3,6 +3,7 @@ import { ok } from "../../../src/base/result.ts";
 import { type AuditEvent, FOUND_TEXT } from "../answer-schemas.ts";
 import type { Called } from "../client.ts";
 import type { Session } from "../terminal.ts";
+import { UUID } from "../uuid.ts";
 import { readEvents } from "./audit-pages.ts";
 import { type Judged, judge } from "./find-judgements.ts";
 import type { TextToFind } from "./find-texts.ts";
@@ -14,8 +15,6 @@ const LOGIN_DATA = z.object({ secret_id: z.string() });
 
 /** Most logins of a mount, the newest, among which a secret-id is looked for. */
 const MAX_LOGINS = 10_000;
-
-const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
 
 /** Secret-ids by the keyed hash of their text. */
 type ByHash = ReadonlyMap<string, NamedSecretId>;

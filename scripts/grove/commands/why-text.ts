@@ -1,10 +1,10 @@
 import { asCalled, helpAsCalled } from "../../local/command-line.ts";
 import { hasToken } from "../secret-detection.ts";
+import { UUID_PATTERN } from "../uuid.ts";
 
-const UUID = String.raw`[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}`;
 /** The id beside its name, as in the header `X-Request-Id: …` or in a line of JSON. */
-const NAMED_ID = new RegExp(String.raw`request[_-]?id\\*["']?[\s:=]+\\*["']?(${UUID})(?![\w-])`, "i");
-const ANY_ID = new RegExp(String.raw`(?<![\w-])${UUID}(?![\w-])`, "i");
+const NAMED_ID = new RegExp(String.raw`request[_-]?id\\*["']?[\s:=]+\\*["']?(${UUID_PATTERN})(?![\w-])`, "i");
+const ANY_ID = new RegExp(String.raw`(?<![\w-])${UUID_PATTERN}(?![\w-])`);
 /** A path in a URL of an API, up to what a shell would read. */
 const API_PATH = /\/(v1|api\/v2)\/([\w.@/-]*\w)/;
 
