@@ -138,5 +138,5 @@ async function endedBefore(session: Session, wanted: Wanted, found: FoundText): 
     return containHeld(session, wanted, secretIds);
   }
   if (!json) terminal.out(styled(terminal, "green", "It had ended before."));
-  return found.kind === "service" && found.token ? showOrphans(session, [found.token.accessor]) : ok(0);
+  return ok(found.kind === "service" && found.token ? await showOrphans(session, [found.token.accessor]) : 0);
 }

@@ -51,8 +51,7 @@ async function endTokens(session: Session, wanted: Contain): Promise<Called<numb
   }
   const proved = await proveEnd(session, job);
   if (!proved.ok || wanted.accessors.length === 0) return proved;
-  const orphans = await showOrphans(session, wanted.accessors);
-  return orphans.ok ? ok(Math.max(proved.value, orphans.value)) : orphans;
+  return ok(Math.max(proved.value, await showOrphans(session, wanted.accessors)));
 }
 
 /** Says that nothing is revoked, and which live tokens match but are left out. */
@@ -72,15 +71,16 @@ async function retryLeases(session: Session, job: string): Promise<Called<null>>
 }
 
 /** Proves what a job has ended, when it has finished. The proof fails for a job that is not done, too. */
-async function proveEnd({ client, terminal, json }: Session, job: string): Promise<Called<number>> {
+async function proveEnd(session: Session, job: string): Promise<Called<number>> {
+  const { client, terminal, json } = session;
   const path = `sys/tokens/jobs/${encodeURIComponent(job)}/receipt`;
   const receipt = orMissing(await client.get(path, RECEIPT, { limit: "1" }), nothingIs("job", job));
   if (!receipt.ok) return receipt;
   if (receipt.value.finished === null) {
-    const followed = await followJob({ client, terminal, json }, job, true);
-    return followed.ok ? proveEnd({ client, terminal, json }, job) : followed;
+    const followed = await followJob(session, job, true);
+    return followed.ok ? proveEnd(session, job) : followed;
   }
-  const checked = await checkUntilDone({ client, terminal, json }, job, receipt.value.numbers.total);
+  const checked = await checkUntilDone(session, job, receipt.value.numbers.total);
   if (!checked.ok) {
     // What the job has done is known, although the trees can't be asked.
     if (json) terminal.out(JSON.stringify({ receipt: receipt.value, check: null }));

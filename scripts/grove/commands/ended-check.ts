@@ -1,4 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { MAX_NAMED_TOKENS } from "../../../src/base/limits.ts";
+import { ok } from "../../../src/base/result.ts";
 import { ENDED_CHECK, type EndedCheck } from "../answer-schemas.ts";
 import type { Called, GroveClient } from "../client.ts";
 import type { Terminal } from "../terminal.ts";
@@ -17,6 +19,17 @@ export function checkEnded(
 
 /** The tokens that are not proved to be refused: those that are alive, and those whose tree does not answer. */
 export const unprovenOf = ({ alive, unanswered }: EndedCheck): string[] => [...alive, ...unanswered];
+
+/** Asks the trees about any number of tokens. Returns those that are not proved to be refused. */
+export async function unproven(client: GroveClient, accessors: readonly string[]): Promise<Called<readonly string[]>> {
+  const left: string[] = [];
+  for (let at = 0; at < accessors.length; at += MAX_NAMED_TOKENS) {
+    const checked = await checkEnded(client, { accessors: accessors.slice(at, at + MAX_NAMED_TOKENS) });
+    if (!checked.ok) return checked;
+    left.push(...unprovenOf(checked.value));
+  }
+  return ok(left);
+}
 
 /**
  * Repeats a check until nothing is pending, or the time is over. Returns the last answer.

@@ -5,7 +5,7 @@ import type { Called } from "../client.ts";
 import type { Session } from "../terminal.ts";
 import { SECRET_ID } from "./audit-lines.ts";
 import { readEvents } from "./audit-pages.ts";
-import { checkEnded, unprovenOf } from "./ended-check.ts";
+import { unproven } from "./ended-check.ts";
 import type { Judged } from "./find-judgements.ts";
 import { tokensOfLogins } from "./secret-id-logins.ts";
 
@@ -65,7 +65,7 @@ async function aliveHeld(session: Pick<Session, "client" | "terminal">, wrapping
 
 /** A secret-id counts as alive as long as a token of its logins can be used. */
 async function aliveOf(session: Pick<Session, "client" | "terminal">, held: Held): Promise<Called<Held>> {
-  const tokens = await unproven(session, held.tokens);
+  const tokens = await unproven(session.client, held.tokens);
   if (!tokens.ok) return tokens;
   const secretIds: NamedSecretId[] = [];
   for (const secretId of held.secretIds) {
@@ -87,7 +87,7 @@ export async function outliving(
   if (state !== "ended" || !("chosen_id" in found)) return null;
   if (kind === "wrapping" && found.token) {
     const left = await aliveHeld(session, found.token);
-    // What was not unwrapped before the end can't be any more.
+    // A wrapping token that has ended can't be unwrapped.
     const wasTaken = found.ended === undefined || found.ended.how.startsWith("unwrapped");
     return left.ok ? ok({ ...left.value, isBatch: left.value.isBatch && wasTaken }) : left;
   }
@@ -109,17 +109,8 @@ async function hasEndedWithTokens(
   if (now.value.state !== "ended") return ok(false);
   const made = await tokensOfLogins(session, secretId.accessor);
   if (!made.ok) return made;
-  const left = await unproven(session, made.value.accessors);
+  const left = await unproven(session.client, made.value.accessors);
   return left.ok ? ok(left.value.length === 0 && made.value.unnamed === 0) : left;
-}
-
-async function unproven(
-  { client }: Pick<Session, "client">,
-  accessors: readonly string[],
-): Promise<Called<readonly string[]>> {
-  if (accessors.length === 0) return ok([]);
-  const checked = await checkEnded(client, { accessors });
-  return checked.ok ? ok(unprovenOf(checked.value)) : checked;
 }
 
 const LOOKED_UP = z.object({ secret_id_accessor: z.string() });
