@@ -48,10 +48,9 @@ function checkWhole(object, lines) {
 if (texts.join("") === "") {
   const names = new Set(namesIn(directory).flatMap((name) => /^(\d+-\d+)(?:\.jsonl)?$/.exec(name)?.[1] ?? []));
   for (const name of names) {
-    console.log(
-      `${name.replace("-", "/")}: ${linesOf(name).length} records, without a head that says if they were changed`,
-    );
-    checkWhole(name.replace("-", "/"), linesOf(name));
+    const [object, lines] = [name.replace("-", "/"), linesOf(name)];
+    console.log(`${object}: ${lines.length} records, without a head that says if they were changed`);
+    checkWhole(object, lines);
   }
   fail(`${directory}: no signed head: not made yet (once an hour), or taken away`, 2);
 }

@@ -64,53 +64,73 @@ function extend(file: string, lines: readonly string[]): void {
 
 /** Stands for a record that the server no longer has. It changes the digest, so a check of the archive fails. */
 const MISSING = '{"type":"missing"}';
-/** What the server gives for a record that it can't read. */
+/** The server's line for a record that it can't read. */
 const UNREADABLE = '{"type":"unreadable"}';
-/** Most missing records in one place: more are no gap, but a number that somebody changed. */
+/** Most missing records in one place: a larger gap means that the number of a record was changed. */
 const MAX_MISSING = 1_000_000;
 /** Signed heads are made this often, the first after this time. */
 const HEADS_MS = 3_600_000;
 
-/** What is wrong with an object whose records were copied. */
-interface Damage {
-  readonly object: string;
-  /** Records that are missing or can't be read. */
+type Listed = z.output<typeof ARCHIVE>["objects"][number];
+
+/** What was copied of an object. */
+interface Copied {
+  readonly copied: number;
+  /** Number of records that are missing or can't be read. */
   readonly missing: number;
 }
 
 /**
- * Copies the records that a directory lacks into it, with signed heads and the keys that verify them. Safe to repeat. The
- * exit code is 1 when records are missing or can't be read, once they should be copied.
+ * Copies the records of an object that the directory lacks.
+ *
+ * @param before number of records that were copied of other objects, for the progress.
  */
-export async function archiveAudit({ client, terminal, json }: Session, directory: string): Promise<Called<number>> {
+async function copyObject(
+  { client, terminal }: Pick<Session, "client" | "terminal">,
+  directory: string,
+  { object, records }: Listed,
+  before: number,
+): Promise<Called<Copied>> {
+  const file = join(directory, `${object.replace("/", "-")}.jsonl`);
+  let [known, copied, missing] = [wholeLines(file), 0, 0];
+  for (let isLast = false; !isLast; ) {
+    const page = await client.get(`sys/audit/archive/${object}`, PAGE, { after: String(known) });
+    if (!page.ok) return page;
+    const { lines, after, last } = page.value;
+    const gap = after - known - lines.length;
+    if (gap > MAX_MISSING) return failed(`${object}: the numbers of its records were changed`);
+    // The lines of a file keep the numbers of their records.
+    extend(file, gap > 0 ? [...Array<string>(gap).fill(MISSING), ...lines] : lines);
+    missing += Math.max(0, gap) + lines.filter((line) => line === UNREADABLE).length;
+    copied += lines.length;
+    known = after;
+    isLast = last;
+    terminal.progress(`${before + copied} records`);
+  }
+  // The server had these before the first page was read.
+  return ok({ copied, missing: missing + Math.max(0, records - known) });
+}
+
+/**
+ * Copies the records that a directory lacks into it, with signed heads and the keys that verify them. Safe to repeat. The
+ * exit code is 1 when records that it was to copy are missing or can't be read.
+ */
+export async function archiveAudit(session: Session, directory: string): Promise<Called<number>> {
+  const { client, terminal, json } = session;
   makeDirectory(directory);
   // The heads come first, so that every record that they cover is copied after them.
   const archive = await client.get("sys/audit/archive", ARCHIVE);
   if (!archive.ok) return archive;
   const { objects, signed_heads: heads } = archive.value;
-  const damaged: Damage[] = [];
+  const damaged: (Pick<Listed, "object"> & Pick<Copied, "missing">)[] = [];
   let copied = 0;
-  for (const { object, state, records } of objects) {
-    if (state === "dropped") continue;
-    const file = join(directory, `${object.replace("/", "-")}.jsonl`);
-    let [known, missing] = [wholeLines(file), 0];
-    for (let isLast = false; !isLast; ) {
-      const page = await client.get(`sys/audit/archive/${object}`, PAGE, { after: String(known) });
-      if (!page.ok) return page;
-      const { lines, after, last } = page.value;
-      const gap = after - known - lines.length;
-      if (gap > MAX_MISSING) return failed(`${object}: the numbers of its records were changed`);
-      // The lines of a file keep the numbers of their records.
-      extend(file, gap > 0 ? [...Array<string>(gap).fill(MISSING), ...lines] : lines);
-      missing += Math.max(0, gap) + lines.filter((line) => line === UNREADABLE).length;
-      copied += lines.length;
-      known = after;
-      isLast = last;
-      terminal.progress(`${copied} records`);
-    }
-    // The server had these before the first page was read.
-    missing += Math.max(0, records - known);
-    if (missing > 0) damaged.push({ object, missing });
+  for (const listed of objects) {
+    if (listed.state === "dropped") continue;
+    const done = await copyObject(session, directory, listed, copied);
+    if (!done.ok) return done;
+    copied += done.value.copied;
+    const { missing } = done.value;
+    if (missing > 0) damaged.push({ object: listed.object, missing });
   }
   const keys = await client.call("GET", "identity/oidc/.well-known/keys");
   if (!keys.ok) return keys;
