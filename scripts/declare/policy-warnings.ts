@@ -7,8 +7,8 @@ const POLICY = /^sys\/(?:policies\/acl|policy)\/./;
 const UNSERVED = z.object({ unserved: z.array(z.object({ path: z.string(), lines: z.array(z.number()) })) });
 
 /**
- * Warnings about paths of declared policies that no endpoint of the server has. Asked when all is applied: a path below
- * a mount has an endpoint only since then. A server that can't be asked gives none.
+ * Warnings about paths of declared policies for which the server has no endpoint. Asks the server after
+ * everything was applied, because a path below a new mount has an endpoint only then. Without an answer there is no warning.
  */
 export async function policyWarnings(
   client: Pick<GroveClient, "post">,

@@ -29,6 +29,9 @@ export const TOKEN = z.object({
 });
 export type Token = AnsweredBy<Api.Token, typeof TOKEN>;
 
+/** The mounts of auth methods by their path without `auth/`, as `sys/auth` shows them. */
+export const MOUNTS = z.record(z.string(), z.object({ type: z.string() }));
+
 /** `more`: counting stopped at `count`. */
 const COUNT = z.object({ count: z.number(), more: z.boolean() });
 export type Count = z.infer<typeof COUNT>;

@@ -88,7 +88,7 @@ async function plan({ client, terminal }: Session, requests: readonly DeclaredRe
   terminal.progress(null);
   if (refusals.length === 0) return ok(steps);
   const message = refusals.map(({ text }) => text).join("\n");
-  // What the token lacks is said once, when it is the only reason.
+  // With the status 403 the caller adds what the token lacks. It is the reason only if each request had this status.
   return refusals.every(({ status }) => status === 403) ? err({ status: 403, message }) : failed(message);
 }
 

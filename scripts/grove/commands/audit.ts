@@ -29,7 +29,7 @@ export async function showEvents(
   const given = hasText ? (await terminal.secret("Token (it is not shown): ")).trim() : "";
   if (hasText && given === "") return failed("there is no token: give it on standard input");
   const token = oneTokenIn(given);
-  if (!token.ok && !token.error.startsWith(MORE_THAN_ONE)) return failed(token.error);
+  if (!token.ok && token.error !== MORE_THAN_ONE) return failed(token.error);
   const most = limit === 0 ? Number.POSITIVE_INFINITY : limit;
   const asked = hasText && token.ok ? { ...fields, token: token.value } : fields;
   const answered = token.ok

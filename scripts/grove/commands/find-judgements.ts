@@ -83,7 +83,7 @@ async function hasRootParent(client: GroveClient, { credential }: FoundText): Pr
   return asked.ok && (asked.value.token?.policies ?? []).includes("root");
 }
 
-/** Tokens that are counted. */
+/** Most tokens that are counted. */
 const MAX_COUNTED = 1_000;
 
 /** Counts the service tokens of a path and the paths below it. */

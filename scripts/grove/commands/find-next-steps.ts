@@ -47,10 +47,10 @@ export function nextSteps(
 /** What outlives a text that has ended, and how it is ended. */
 export function outlivingLines({ kind }: Judged, left: Called<Held> | null): string[] {
   if (left === null) return [];
-  const isOwn = kind === "secret-id";
+  const isSecretId = kind === "secret-id";
   if (!left.ok)
     return [
-      `  ${isOwn ? "tokens of its logins" : "what it held"} may be alive: it is not known (${harmless(left.error.message)})`,
+      `  ${isSecretId ? "tokens of its logins" : "what it held"} may be alive: it is not known (${harmless(left.error.message)})`,
     ];
   const { tokens, secretIds, isBatch } = left.value;
   const batch = `  it held a batch token, which may be alive and can't be ended alone (${helpAsCalled("docs/leases.md")}, What ends at once)`;
@@ -58,10 +58,10 @@ export function outlivingLines({ kind }: Judged, left: Called<Held> | null): str
     ...(isBatch ? [batch] : []),
     ...tokens.map((one) => `  the token that it held is alive: ${asCalled(`contain --accessor ${one}`)}`),
     ...secretIds.flatMap(({ accessor, path }) => [
-      isOwn
+      isSecretId
         ? "  tokens of its logins are alive"
         : `  the secret-id that it held is alive, or tokens of its logins: ${accessor} of ${harmless(path)}`,
-      `  end ${isOwn ? "them" : "both"}: ${readingText("contain -")}`,
+      `  end ${isSecretId ? "them" : "both"}: ${readingText("contain -")}`,
     ]),
   ];
 }

@@ -24,7 +24,7 @@ export class Report {
   readonly #lines = new Map<Judged["state"], number[]>();
   #canBeUsed = false;
   #mayBeUsed = false;
-  /** Whether what a text gave can be used after its end: the secret of a lease, what a wrapping token held, tokens. */
+  /** Whether something that outlives a text can be used: a lease's secret, what a wrapping token held, a login's token. */
   #hasSecrets = false;
   /** Whether it is not known what outlives a text. */
   #isUnknown = false;
@@ -56,11 +56,11 @@ export class Report {
     this.#isUnknown ||= left?.ok === false;
     this.#hasSecrets ||= left?.ok === true && isLeft(left.value);
     if (json) {
-      const where = { lines: text.lines, ...(others > 0 && { more_lines: others }) };
+      const place = { lines: text.lines, ...(others > 0 && { more_lines: others }) };
       const held = left?.ok && {
         held_alive: [...left.value.tokens, ...left.value.secretIds.map((one) => one.accessor)],
       };
-      terminal.out(JSON.stringify({ ...where, ...judged, ...held }));
+      terminal.out(JSON.stringify({ ...place, ...judged, ...held }));
     } else {
       const context = "chosen_id" in judged ? await contextOf(client, judged) : null;
       for (const line of linesOf(terminal, judged, where, context)) terminal.out(line);

@@ -196,8 +196,8 @@ export function textsToFind(given: string, candidatesOf: CandidatesOf = WHOLE_LI
 /** Of a line near a secret of the deployment, only whole tokens are asked about: anything else may be the secret. */
 const beside: CandidatesOf = (line) => [...wholeTokensIn(line).map((token) => [token]), []];
 
-/** The beginning of the message about an input with several texts. */
-export const MORE_THAN_ONE = "this is more than one text";
+/** The message about an input with several tokens, or with a text that is not one word. */
+export const MORE_THAN_ONE = "this is more than one text: give one token";
 
 /**
  * The one token in the input, such as VAULT_TOKEN=…, else the whole input, as a custom id has no fixed form. A possible
@@ -208,5 +208,5 @@ export function oneTokenIn(given: string): Result<string, string> {
   const tokens = hasSecret ? wholeTokensIn(given) : tokensIn(given);
   if (hasSecret && tokens.length === 0) return err(DEPLOYMENT_SECRET_KEPT);
   const [token = given] = tokens;
-  return tokens.length > 1 || /\s/.test(token) ? err(`${MORE_THAN_ONE}: give one token`) : ok(token);
+  return tokens.length > 1 || /\s/.test(token) ? err(MORE_THAN_ONE) : ok(token);
 }

@@ -9,7 +9,7 @@ const EXPLAINED_MS = 30_000;
 /** A job is not waited for any longer without progress. */
 const GIVEN_UP_MS = 300_000;
 
-/** Judges by the answers of a job whether it makes progress. A failed step is progress: the job counts failures. */
+/** Judges by the answers of a job whether it makes progress. A failed step is progress, as the job counts it. */
 export class JobProgress {
   #last = "";
   #since: Ms = 0;

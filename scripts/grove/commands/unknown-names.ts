@@ -1,13 +1,12 @@
-import * as z from "zod";
 import { inPool } from "../../../src/base/parallel.ts";
 import { asCalled } from "../../local/command-line.ts";
+import { MOUNTS } from "../answer-schemas.ts";
 import type { Filter } from "../arguments.ts";
 import type { GroveClient } from "../client.ts";
 import { readCommand } from "../curl.ts";
 import { isMalformed, nothingIs } from "../id-formats.ts";
 import { harmless } from "../terminal.ts";
 
-const MOUNTS = z.record(z.string(), z.looseObject({ type: z.string() }));
 /** Most mounts that are asked about a role, and how many in parallel. */
 const ASKED_MOUNTS = 50;
 const AT_ONCE = 8;

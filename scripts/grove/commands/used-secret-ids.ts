@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { ok } from "../../../src/base/result.ts";
-import { type AuditEvent, FOUND_TEXT } from "../answer-schemas.ts";
+import { type AuditEvent, FOUND_TEXT, MOUNTS } from "../answer-schemas.ts";
 import type { Called } from "../client.ts";
 import type { Session } from "../terminal.ts";
 import { UUID } from "../uuid.ts";
@@ -9,7 +9,6 @@ import { type Judged, judge } from "./find-judgements.ts";
 import type { TextToFind } from "./find-texts.ts";
 import type { NamedSecretId } from "./held-credentials.ts";
 
-const MOUNTS = z.record(z.string(), z.object({ type: z.string() }));
 const HASHED = z.object({ hash: z.string() });
 const LOGIN_DATA = z.object({ secret_id: z.string() });
 
@@ -20,8 +19,8 @@ const MAX_LOGINS = 10_000;
 type ByHash = ReadonlyMap<string, NamedSecretId>;
 
 /**
- * The secret-ids of logins in the audit store. The store of secret-ids forgets one that is used up, destroyed or expired,
- * and the tokens of its logins live on. Logins are read once, when they are first needed.
+ * The secret-ids of logins in the audit store. AppRole deletes a secret-id that is used up, destroyed or expired, but the
+ * tokens of its logins can live on. Logins are read once, when they are first needed.
  */
 export class UsedSecretIds {
   readonly #session: Pick<Session, "client" | "terminal">;

@@ -1,5 +1,5 @@
-import * as z from "zod";
 import { isLoginPath, LOGIN_PATHS } from "../../../src/base/login-paths.ts";
+import { MOUNTS } from "../answer-schemas.ts";
 import { isAllowed } from "../capabilities.ts";
 import type { GroveClient } from "../client.ts";
 import { readCommand, writeFileCommand } from "../curl.ts";
@@ -40,7 +40,6 @@ function firstMount(path: string): string {
 /** The part of a login's path below the mount. */
 const BELOW_MOUNT = new RegExp(`(?<=/)(?:${LOGIN_PATHS.join("|")})$`);
 
-const METHODS = z.record(z.string(), z.looseObject({ type: z.string() }));
 /** Display names of the types of auth methods. */
 const NAMES: Readonly<Record<string, string>> = {
   approle: "AppRole",
@@ -62,7 +61,7 @@ export async function loginTexts(client: GroveClient, line: LoginLine): Promise<
   const { time, client_address: address, mount, role, principal, check } = line;
   const where = mount ?? line.path.replace(BELOW_MOUNT, "");
   const mayRead = mount && (await isAllowed(client, "sys/auth", ["read"]));
-  const methods = mayRead ? await client.get("sys/auth", METHODS) : null;
+  const methods = mayRead ? await client.get("sys/auth", MOUNTS) : null;
   const type = methods?.ok ? methods.value[where.replace(/^auth\//, "")]?.type : undefined;
   const how = type === undefined ? "" : ` by ${NAMES[type] ?? type}`;
   const forRole = !role ? "" : HASHED.test(role) ? ", for a role that it does not have" : `, for the role ${role}`;

@@ -5,13 +5,13 @@ import { UUID_PATTERN } from "../uuid.ts";
 /** The id beside its name, as in the header `X-Request-Id: …` or in a line of JSON. */
 const NAMED_ID = new RegExp(String.raw`request[_-]?id\\*["']?[\s:=]+\\*["']?(${UUID_PATTERN})(?![\w-])`, "i");
 const ANY_ID = new RegExp(String.raw`(?<![\w-])${UUID_PATTERN}(?![\w-])`);
-/** A path in a URL of an API, up to what a shell would read. */
+/** A path in a URL of an API, up to the first character with a meaning in a shell. */
 const API_PATH = /\/(v1|api\/v2)\/([\w.@/-]*\w)/;
 
-/** What `/v1/` serves, by the first segment. */
+/** The first segments of paths with endpoints below `/v1/`. */
 const SERVED: ReadonlySet<string> = new Set(["auth", "cubbyhole", "identity", "sys"]);
 
-/** Why a path that nothing serves is not found. */
+/** Explains why a path has no endpoint. */
 export function noEndpoint(path: string): string {
   return path.startsWith("auth/")
     ? "There is no such endpoint: no auth method is mounted there, or it has none of this name."

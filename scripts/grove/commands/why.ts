@@ -151,10 +151,10 @@ function isRefused(line: Line): boolean {
   return REFUSALS.has(line.status) || (isWrongInItself(line) && isLogin(line) && wasRefused(line));
 }
 
-/** What an input has. */
+/** What was found in an input. */
 interface Found {
   readonly line: Line | null;
-  /** False for another text, such as the error message of a client. */
+  /** False for an input without lines of an audit log, such as the error message of a client. */
   readonly isLog: boolean;
   /** The beginning of the input. */
   readonly text: string;
@@ -171,9 +171,8 @@ const MAX_TEXT = 65_536;
  */
 async function findLine(lines: AsyncIterable<InputLine>, request: string | null): Promise<Found | null> {
   let found: Line | null = null;
-  let [isEmpty, isLog, beginning] = [true, false, ""];
+  let [isLog, beginning] = [false, ""];
   for await (const { text } of lines) {
-    isEmpty = false;
     if (beginning.length < MAX_TEXT) beginning = `${beginning}${text}\n`.slice(0, MAX_TEXT);
     if (request !== null && !text.includes(request)) continue;
     isLog ||= IN_LOG.test(text);
@@ -182,7 +181,7 @@ async function findLine(lines: AsyncIterable<InputLine>, request: string | null)
     if (request === null ? isRefused(line) : line.request_id === request) found = line;
     if (found && request !== null) break;
   }
-  return isEmpty ? null : { line: found, isLog, text: beginning };
+  return beginning === "" ? null : { line: found, isLog, text: beginning };
 }
 
 /** Most failed requests among which the last refused one is looked for. */
@@ -264,10 +263,10 @@ async function endedToken(
 /** A terminal that shows no progress. */
 const QUIET = { progress: () => {} };
 
-/** The errors of a 404 that no endpoint gave, in the log. */
+/** The errors in the log of a 404 for a path without an endpoint. */
 const NO_ENDPOINTS: ReadonlySet<string> = new Set(["no handler for route", "unsupported path"]);
 
-/** True for a path that nothing serves. The log has `<unknown>` in it, except where it is of words of the API. */
+/** True for a path without an endpoint. The log has `<unknown>` in its place, except for words of the API. */
 const isOfNoEndpoint = ({ path, status, error }: Line): boolean =>
   path.includes("<unknown>") || (status === 404 && NO_ENDPOINTS.has(error ?? ""));
 
