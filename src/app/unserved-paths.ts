@@ -1,4 +1,5 @@
 import type { Mount } from "../system/mount.ts";
+import { ROUTE_PARAMETER } from "./route-parameter.ts";
 import type { RouteTables } from "./route-tables.ts";
 
 /** A segment of the path of an endpoint: a word, `one` for any text, or `rest` for all that follows. */
@@ -7,16 +8,19 @@ type Segment = { readonly word: string } | "one" | "rest";
 /** A segment of the path of a rule. `begins`: it can go on in any way, also with more segments. */
 type Asked = { readonly word: string } | { readonly begins: string } | "one";
 
-/** A parameter that takes slashes: its pattern begins with a dot. */
-const TAKES_SLASHES = /\{\.[+*]/;
+/** The pattern of a parameter that takes slashes begins with a dot. */
+const TAKES_SLASHES = /^\{\.[+*]/;
 
-/** The segments of the path of a route. A parameter can have slashes in its pattern. */
+/** The segments of the path of a route. */
 function segmentsOf(path: string): readonly Segment[] {
-  const parts = path.match(/:[^/{]+(?:\{(?:[^{}]|\{[^}]*\})*\})?|[^/]+/g) ?? [];
-  return parts.map((part) => {
-    if (!part.startsWith(":")) return { word: part };
-    return TAKES_SLASHES.test(part) ? "rest" : "one";
-  });
+  const marked = path.replace(ROUTE_PARAMETER, (_, __, pattern = "") =>
+    TAKES_SLASHES.test(pattern) ? ":rest" : ":one",
+  );
+  return partsOf(marked).map((part) => (part === ":rest" ? "rest" : part === ":one" ? "one" : { word: part }));
+}
+
+function partsOf(path: string): string[] {
+  return path.split("/").filter((part) => part !== "");
 }
 
 /** The segments of the path of a rule. A template can stand for any text. */
@@ -63,7 +67,10 @@ export function unservedPaths(
 ): string[] {
   const ofCredentials = new Set(apis.flatMap(({ routes }) => routes.map(({ path }) => path.split("/", 1)[0] ?? "")));
   const known = fixed.routes.map(({ path }) => segmentsOf(path));
-  const below = mounts.map(({ path, type }) => ({ at: segmentsOf(`auth/${path}`), table: byMountType.get(type) }));
+  const below = mounts.map(({ path, type }) => ({
+    at: partsOf(`auth/${path}`).map((word) => ({ word })),
+    table: byMountType.get(type),
+  }));
   return [...new Set(paths)].filter((path) => {
     const asked = askedSegments(path);
     const [first] = asked;

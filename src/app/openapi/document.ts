@@ -9,6 +9,7 @@ import type { Mount } from "../../system/mount.ts";
 import type { Dialect } from "../../wire/dialect.ts";
 import { VAULT } from "../../wire/envelope.ts";
 import type { FieldKind } from "../../wire/fields.ts";
+import { ROUTE_PARAMETER } from "../route-parameter.ts";
 import { distinctTypes, type RouteTables } from "../route-tables.ts";
 import { type JsonSchema, RESPONSE_COMPONENTS, responsesOf, SCHEMA_COMPONENTS, schemaOf } from "./answers.ts";
 
@@ -95,7 +96,7 @@ function mainOf(placed: readonly PlacedOperation[]): PlacedOperation {
 }
 
 function templateOf({ prefix }: DocumentedRoutes, route: Route): string {
-  const path = route.path.replace(/:(\w+)(\{(?:[^{}]|\{[^{}]*\})*\})?/g, (_, name: string, pattern = "") => {
+  const path = route.path.replace(ROUTE_PARAMETER, (_, name: string, pattern = "") => {
     return `{${name}}${pattern.endsWith("/tune}") ? "/tune" : ""}`;
   });
   return `/${prefix}${path}`.replace(/(.)\/$/, "$1");
@@ -211,7 +212,7 @@ function fieldSchema({ shape, format, otherwise, deprecated }: DocumentedField):
 }
 
 export function pathParameters(route: Route): string[] {
-  return [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => name ?? "");
+  return [...route.path.matchAll(ROUTE_PARAMETER)].map(([, name]) => name ?? "");
 }
 
 /** Returns the fields of a route in body or query. A name in the path takes precedence over a field. */
