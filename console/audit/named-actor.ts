@@ -6,9 +6,7 @@ import { listTokens } from "../tokens/token-api.ts";
 import type { AskedTimes } from "./typed-question.ts";
 
 /** The page with the events of an entity or a token, or the reason why no page is opened. */
-export type NamedActor =
-  | { readonly href: string; readonly problem: "" }
-  | { readonly href: ""; readonly problem: string };
+type NamedActor = { readonly href: string; readonly problem: "" } | { readonly href: ""; readonly problem: string };
 
 /**
  * Finds the entity with a name, otherwise the only live token with it. Returns null when no entity and no live token has

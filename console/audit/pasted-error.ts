@@ -9,7 +9,7 @@ const STATUS = /\bcode:?\s+(\d{3})\b/i;
 const SERVED: ReadonlySet<string> = new Set(["auth", "cubbyhole", "identity", "sys"]);
 
 /** A request that a client's error message names. */
-export interface PastedError {
+interface PastedError {
   /** Path without the base path. */
   readonly path: string;
   /** Kinds of its events; "" for all, where the text is a URL and no message. */

@@ -14,7 +14,7 @@ import { type EventPages, type ShownEvents, useEvents } from "./use-events.ts";
 import { MOST_TOKENS, useEventsBelow } from "./use-events-below.ts";
 import { useJobs } from "./use-jobs.ts";
 
-export type Kinds = "" | "change,login" | "refusal,fault";
+type Kinds = "" | "change,login" | "refusal,fault";
 
 const KINDS: readonly (readonly [Kinds, string])[] = [
   ["", "All"],

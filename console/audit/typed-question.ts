@@ -1,9 +1,12 @@
 import { href } from "../href.ts";
+import { TEAM_TOKEN } from "../search/found-by-events.ts";
+import { isTokenAccessor } from "../tokens/token-accessor.ts";
 import { errorHref, requestInError } from "./pasted-error.ts";
 import { isAddress } from "./request-id.ts";
 
-/** The accessor of a token, or the id of a team's token. */
-const ACCESSOR = /^(?:[\w-]{84}|at-[\w-]+)$/;
+/** True for the accessor of a token, and for the id of a team's token. */
+const namesToken = (text: string): boolean => isTokenAccessor(text) || TEAM_TOKEN.test(text);
+
 const TIME = /^\d{4}-\d\d(?:-\d\d)?(?:[T ].*)?$/;
 const NETWORK = /^[\d.]+\/\d{1,2}$|^[\da-f:]*::?[\da-f:]*\/\d{1,3}$/i;
 /** First segments of the paths of the API. */
@@ -18,7 +21,7 @@ export function unaskable(text: string): string {
 
 /** True for a text that may be the name of an entity or a token: it has no form of its own. */
 export const mayBeName = (text: string): boolean =>
-  !text.includes("/") && !isAddress(text) && !ACCESSOR.test(text) && !ROOT.test(text) && requestInError(text) === null;
+  !text.includes("/") && !isAddress(text) && !namesToken(text) && !ROOT.test(text);
 
 /** The times of the page of the audit log, which stay when another text is looked for. */
 export interface AskedTimes {
@@ -32,5 +35,5 @@ export function placeOf(text: string, times: AskedTimes): string {
   const error = requestInError(text);
   if (error) return errorHref(error);
   if (isAddress(text)) return href(["audit"], { address: text, ...times });
-  return href(["audit"], { ...(ACCESSOR.test(text) ? { actor: text } : { path: text }), ...times });
+  return href(["audit"], { ...(namesToken(text) ? { actor: text } : { path: text }), ...times });
 }

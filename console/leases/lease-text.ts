@@ -1,4 +1,5 @@
-import { counted } from "../format.ts";
+import type { EndedCheck } from "../../client/answers.d.ts";
+import { count, counted } from "../format.ts";
 import { href } from "../href.ts";
 
 /** A lease whose target did not accept its revocation. */
@@ -63,28 +64,23 @@ export function failureMark(path: string, failing: readonly LeaseFailure[]): Fai
   return { tag: found.next_attempt === null ? "irrevocable" : "fails, tried again", error: found.error };
 }
 
+type LeasesLeft = Omit<EndedCheck["unrevoked_leases"], "failures">;
+
 /** The leases of ended tokens that are not revoked yet, as a text after a count of tokens; "" without any. */
-export function leasesLeftText({
-  waiting,
-  failing,
-  removed,
-  more,
-}: {
-  readonly waiting: number;
-  readonly failing: number;
-  readonly removed: number;
-  readonly more: boolean;
-}): string {
+export const leasesLeftText = ({ removed, ...left }: LeasesLeft): string =>
+  [notEndedText(left), forcedText(removed)].filter((text) => text !== "").join(", and ");
+
+function notEndedText({ waiting, failing, more }: Omit<LeasesLeft, "removed">): string {
   const left = waiting + failing;
-  const forced = `${removed.toLocaleString("en")} of their leases ${removed === 1 ? "was" : "were"} removed by force`;
-  if (removed > 0) {
-    const others = leasesLeftText({ waiting, failing, removed: 0, more });
-    return `${others === "" ? "" : `${others}, and `}${forced}, without an answer of the target`;
-  }
   if (left === 0 && !more) return "";
-  const number = more ? "some" : left.toLocaleString("en");
+  const number = more ? "some" : count(left);
   const which = `${number} of their leases ${left === 1 && !more ? "has" : "have"} not ended`;
   return failing === 0
     ? which
-    : `${which}: ${failing === left ? "" : `${failing.toLocaleString("en")} of them `}not accepted by their targets`;
+    : `${which}: ${failing === left ? "" : `${count(failing)} of them `}not accepted by their targets`;
 }
+
+const forcedText = (removed: number): string =>
+  removed === 0
+    ? ""
+    : `${count(removed)} of their leases ${removed === 1 ? "was" : "were"} removed by force, without an answer of the target`;

@@ -7,7 +7,7 @@ import type { Preview } from "../tokens/revocation-preview.ts";
 import { listTokens, previewRevocation } from "../tokens/token-api.ts";
 
 /** The tokens of the logins with a secret-id. */
-export interface TokensOfSecretId {
+interface TokensOfSecretId {
   /** What ends with it; null: nothing does. */
   readonly ending: Pick<Preview, "total" | "leases"> | null;
   /** Live tokens that stay, with all below them; null: the caller may not read the logins. */

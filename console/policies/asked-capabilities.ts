@@ -1,11 +1,10 @@
+import { isTokenAccessor } from "../tokens/token-accessor.ts";
+
 /** Whose capabilities are asked for. */
 export type Subject = "policy" | "self" | "other";
 
-/** Accessors of this service. Any other text may be a token, also a custom id. */
-const ACCESSOR = /^[\w-]{84}$/;
-
-/** The field of a request that names another token. */
-export const nameOfToken = (text: string) => (ACCESSOR.test(text) ? { accessor: text } : { token: text });
+/** The field of a request that names another token. A text that is no accessor may be a token, also a custom id. */
+export const nameOfToken = (text: string) => (isTokenAccessor(text) ? { accessor: text } : { token: text });
 
 /** The endpoint for the capabilities of a policy, of the own token, or of a token by its accessor or id. */
 export function capabilitiesPath(subject: Subject, more: object): string {

@@ -31,7 +31,7 @@ export const allEndedText = (leases: Amount): string =>
   leases.count === 1 && !leases.more ? "The only lease has ended" : `Leases: all ${amountText(leases)} have ended`;
 
 /** `1 removed without its target's answer`. */
-export const removedText = (removed: number): string =>
+const removedText = (removed: number): string =>
   `${count(removed)} removed without ${removed === 1 ? "its target's answer" : "their targets' answers"}`;
 
 /** `Leases: 2 in all: 0 ended, 0 waiting, 2 failing`. */

@@ -1,6 +1,7 @@
 import type { FoundText, Token } from "../../client/answers.d.ts";
 import type { Api } from "../api.ts";
 import { ASKED_PATHS } from "../asked-paths.ts";
+import { isWrappedIn } from "../audit/event-kind.ts";
 import { readEvents } from "../audit/read-events.ts";
 import { type Answer, done } from "../result.ts";
 import { isTokenAccessor } from "./token-accessor.ts";
@@ -19,8 +20,8 @@ export async function insideOf(api: Api, accessor: string): Promise<Answer<strin
 export async function leftOf(api: Api, accessor: string): Promise<Answer<Token | null>> {
   const events = await readEvents(api, { accessor });
   if (!events.ok) return events;
-  const wraps = events.value.events.flatMap(({ response }) => response?.wrap_info ?? []);
-  const { wrapped_accessor: inside = "" } = wraps.find((wrap) => wrap.accessor === accessor) ?? {};
+  const making = events.value.events.find((event) => isWrappedIn(event, accessor));
+  const inside = making?.response?.wrap_info?.wrapped_accessor ?? "";
   if (!isTokenAccessor(inside)) return done(null);
   const token = await readTokenOrEnd(api, inside);
   return done(token.ok && !("ended" in token.value) ? token.value.token : null);
