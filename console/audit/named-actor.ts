@@ -1,7 +1,7 @@
+import type { Api } from "../api.ts";
+import { listedName } from "../entity-names.ts";
 import { href } from "../href.ts";
-import { matching } from "../search/search-result.ts";
-import { namesOf } from "../search/searchable-names.ts";
-import type { Session } from "../session.ts";
+import { listedEntities } from "../read-names.ts";
 import { listTokens } from "../tokens/token-api.ts";
 import type { AskedTimes } from "./typed-question.ts";
 
@@ -12,13 +12,11 @@ type NamedActor = { readonly href: string; readonly problem: "" } | { readonly h
  * Finds the entity with a name, otherwise the only live token with it. Returns null when no entity and no live token has
  * the name.
  */
-export async function actorNamed(session: Session, name: string, times: AskedTimes): Promise<NamedActor | null> {
-  const entity = matching(await namesOf(session, Date.now()), name).find(
-    (found) => found.kind === "Entities" && found.name.toLowerCase() === name.toLowerCase(),
-  );
-  const id = entity && new URLSearchParams(entity.href.split("?")[1]).get("id");
-  if (id) return { href: href(["audit"], { entity_id: id, ...times }), problem: "" };
-  const listed = await listTokens(session.api, { display_name: name, limit: 2 });
+export async function actorNamed(api: Api, name: string, times: AskedTimes): Promise<NamedActor | null> {
+  const wanted = name.toLowerCase();
+  const [id] = (await listedEntities(api)).find(([, entity]) => listedName(entity).toLowerCase() === wanted) ?? [];
+  if (id !== undefined) return { href: href(["audit"], { entity_id: id, ...times }), problem: "" };
+  const listed = await listTokens(api, { display_name: name, limit: 2 });
   const [token, another] = listed.ok ? listed.value.tokens : [];
   if (!token) return null;
   if (another) return { href: "", problem: "Several tokens have this name: type the accessor of one" };

@@ -10,20 +10,23 @@ import { localTime, queryTime, UNFINISHED, WHOLE_TIME, ZONE } from "../format.ts
 import { href } from "../href.ts";
 import { go } from "../router.ts";
 import { credentialWithEvents } from "../search/credential-events.ts";
-import { refusalOfParts, TOKEN_TYPED } from "../search/secret-in-address.ts";
-import { hasToken, looksChosen } from "../secret-detection.ts";
+import { refusalOfParts, refusalOfPath, TOKEN_TYPED } from "../search/secret-in-address.ts";
+import { hasToken } from "../secret-detection.ts";
 import { useSession } from "../session.ts";
 import { Field, PageHead, TextInput, TimeInput, useTried } from "../ui/index.ts";
 
-interface Asked {
-  readonly address: string;
-  readonly path: string;
-  readonly accessor: string;
-  readonly actor: string;
-  readonly entity: string;
+/** The question of the page, by its parameters. */
+function questionOf(query: URLSearchParams) {
+  const of = (name: string): string => query.get(name) ?? "";
+  return {
+    ...{ address: of("address"), path_prefix: of("path"), accessor: of("accessor"), actor: of("actor") },
+    ...{ entity_id: of("entity_id"), since: of("since"), until: of("until") },
+  };
 }
 
-function titleOf({ address, path, accessor, actor, entity }: Asked): string {
+type Question = ReturnType<typeof questionOf>;
+
+function titleOf({ address, path_prefix: path, accessor, actor, entity_id: entity }: Question): string {
   if (actor !== "") return `Events by ${actor}`;
   if (entity !== "") return `Events of the entity ${entity}`;
   if (accessor !== "") return `Events of ${accessor}`;
@@ -33,13 +36,10 @@ function titleOf({ address, path, accessor, actor, entity }: Asked): string {
 
 /** All events, or those of an address, an accessor, an actor, an entity, a path prefix or a time: parameters of the page. */
 export function AuditPage({ query }: { readonly query: URLSearchParams }) {
-  const address = query.get("address") ?? "";
-  const path = query.get("path") ?? "";
-  const accessor = query.get("accessor") ?? "";
-  const actor = query.get("actor") ?? "";
-  const entity = query.get("entity_id") ?? "";
-  const [from, setFrom] = useState(localTime(query.get("since") ?? ""));
-  const [to, setTo] = useState(localTime(query.get("until") ?? ""));
+  const question = questionOf(query);
+  const { address, path_prefix: path, actor, since, until } = question;
+  const [from, setFrom] = useState(localTime(since));
+  const [to, setTo] = useState(localTime(until));
   const times = { since: queryTime(from), until: queryTime(to) };
   const isUnfinished = [from, to].includes(UNFINISHED);
   const shown = address || path || actor;
@@ -63,13 +63,13 @@ export function AuditPage({ query }: { readonly query: URLSearchParams }) {
     if (!attempt(event, !isToken && missing === "" && !isUnfinished)) return;
     if (isPartOfId(text)) return findBeginning();
     const error = requestInError(text);
-    const found = await refusalOfParts(session, error ? error.path.split("/").filter(looksChosen) : [text]);
+    const found = await (error ? refusalOfPath(session, error.path) : refusalOfParts(session, [text]));
     setRefusal(found);
     if (found !== "") return;
     const credential = (await credentialWithEvents(session, text)).at(-1);
     if (credential) return go(credential.href);
     if (isRequestId(text)) return setAsked(text.toLowerCase());
-    const named = text !== "" && mayBeName(text) ? await actorNamed(session, text, times) : null;
+    const named = text !== "" && mayBeName(text) ? await actorNamed(session.api, text, times) : null;
     if (named && named.problem !== "") return setRefusal(named.problem);
     go(named?.href ?? placeOf(text, times));
   };
@@ -81,7 +81,6 @@ export function AuditPage({ query }: { readonly query: URLSearchParams }) {
     setRefusal(beginningText(answer.value.length));
   };
   const kind = query.get("kind") === "refusal,fault" ? "refusal,fault" : "";
-  const title = titleOf({ address, path, accessor, actor, entity });
   return (
     <>
       <PageHead
@@ -108,15 +107,7 @@ export function AuditPage({ query }: { readonly query: URLSearchParams }) {
           </button>
         </form>
         {asked !== "" && <UnknownRequest key={asked} id={asked} />}
-        <Timeline
-          title={title}
-          question={{
-            ...{ address, path_prefix: path, accessor, actor, entity_id: entity },
-            ...{ since: query.get("since") ?? "", until: query.get("until") ?? "" },
-          }}
-          empty="No event"
-          shown={kind}
-        />
+        <Timeline title={titleOf(question)} question={question} empty="No event" shown={kind} />
       </div>
     </>
   );

@@ -1,4 +1,4 @@
-import { hasToken, mayBeToken } from "../secret-detection.ts";
+import { hasToken, looksChosen, mayBeToken } from "../secret-detection.ts";
 import type { Session } from "../session.ts";
 import { isUuid } from "../uuid.ts";
 import { textItself } from "./find-tokens.ts";
@@ -21,6 +21,10 @@ export async function refusalOfParts(session: Session, texts: readonly string[])
   }
   return "";
 }
+
+/** The same for a path. Of its parts only those that may be tokens by their form are asked about. */
+export const refusalOfPath = (session: Session, path: string): Promise<string> =>
+  refusalOfParts(session, path.split("/").filter(looksChosen));
 
 export const UNKNOWN_ID = "Nothing is known by this id. It may be a secret-id, so no address gets it";
 

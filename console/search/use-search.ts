@@ -9,7 +9,7 @@ import { href } from "../href.ts";
 import { KeptRead } from "../kept-reads.ts";
 import { NAV } from "../nav.ts";
 import { needsOf, refusalOf } from "../needed-capabilities.ts";
-import { looksChosen, mayBeToken } from "../secret-detection.ts";
+import { mayBeToken } from "../secret-detection.ts";
 import { mayDo, type Session, useSession } from "../session.ts";
 import { MIN_SEARCH } from "../tokens/filter.ts";
 import { credentialWithEvents } from "./credential-events.ts";
@@ -17,7 +17,7 @@ import { endedByText, textItself, tokensByText } from "./find-tokens.ts";
 import { roleWithId } from "./role-with-id.ts";
 import { type Found, matching, SHOWN_OF_KIND } from "./search-result.ts";
 import { namesOf } from "./searchable-names.ts";
-import { refusalOfParts } from "./secret-in-address.ts";
+import { refusalOfPath } from "./secret-in-address.ts";
 import { type Itself, NOTHING } from "./text-result.ts";
 
 /** Pause in typing before the server is asked (ms). */
@@ -71,11 +71,8 @@ export function useSearch(text: string, isWhole: boolean): Search {
       const ended = searched.found.length === 0 ? await endedByText(session, text) : [];
       const { ids, note } = await idsOf(session, text);
       const hasNone = searched.found.length === 0 && ids.length === 0;
-      const others = [
-        ...addressOf(session, text),
-        ...(hasNone ? await credentialWithEvents(session, text) : []),
-        ...(hasNone ? await roleWithId(session, text) : []),
-      ];
+      const byId = hasNone ? await Promise.all([credentialWithEvents(session, text), roleWithId(session, text)]) : [];
+      const others = [...addressOf(session, text), ...byId.flat()];
       if (isOld) return;
       const tokens = [...listOf(text, searched.found), ...searched.found, ...ended];
       const found = searched.isKept ? [] : [...ids, ...others, ...tokens];
@@ -114,9 +111,9 @@ const NOT_SERVED = "No endpoint has this path: Grove is a token authority, and h
 /** The events of the request that a pasted error names; null when it names none, or its path may have a secret. */
 async function eventsOfError(session: Session, text: string): Promise<Itself | null> {
   const request = requestInError(text);
-  if (!request || (await refusalOfParts(session, request.path.split("/").filter(looksChosen))) !== "") return null;
-  const name = `${request.kind === "" ? "Events" : "Refusals"} at ${request.path}`;
+  if (!request || (await refusalOfPath(session, request.path)) !== "") return null;
   if (!request.isServed) return { ...NOTHING, note: NOT_SERVED };
+  const name = `${request.kind === "" ? "Events" : "Refusals"} at ${request.path}`;
   return { ...NOTHING, found: [{ kind: "Lists", name, detail: "in the audit log", href: errorHref(request) }] };
 }
 
