@@ -1,5 +1,5 @@
 import type { Api } from "../api.ts";
-import { readEvents } from "../audit/read-events.ts";
+import { readManyEvents } from "../audit/read-events.ts";
 import { policyPathOf } from "../href.ts";
 import { type OrphansMade, stayingOf } from "../receipts/orphans-made.ts";
 import { type Answer, done } from "../result.ts";
@@ -15,10 +15,6 @@ interface TokensOfSecretId {
   /** Number of logins that gave a batch token. */
   readonly batch: number;
 }
-
-/** Most pages of logins that are read, and logins of each. */
-const MOST_PAGES = 5;
-const PAGE = 1_000;
 
 /**
  * Counts the tokens that end with a secret-id and those that do not.
@@ -41,7 +37,7 @@ export async function tokensOfSecretId(
   if (ending && !ending.ok) return ending;
   const logins = readsLogins ? await readLogins(api, accessor) : null;
   if (logins && !logins.ok) return logins;
-  const staying = logins && (await stayingOf(api, parents, logins.value));
+  const staying = logins && (await stayingOf(api, parents, logins.value, ending?.value));
   if (staying && !staying.ok) return staying;
   return done({
     // Without the parent, which no client has.
@@ -59,15 +55,10 @@ interface Logins {
 }
 
 async function readLogins(api: Api, accessor: string): Promise<Answer<Logins>> {
-  const made: string[] = [];
-  let after = "";
-  for (let page = 0; page < MOST_PAGES; page++) {
-    const answer = await readEvents(api, { accessor, kind: "login", limit: PAGE }, { after });
-    if (!answer.ok) return answer;
-    made.push(...answer.value.events.flatMap(({ response }) => response?.auth?.accessor ?? []));
-    after = answer.value.next;
-    if (after === "") break;
-  }
+  const answer = await readManyEvents(api, { accessor, kind: "login" });
+  if (!answer.ok) return answer;
+  const { events, more } = answer.value;
+  const made = events.flatMap(({ response }) => response?.auth?.accessor ?? []);
   const accessors = made.filter((one) => one !== "");
-  return done({ accessors, batch: made.length - accessors.length, more: after !== "" });
+  return done({ accessors, batch: made.length - accessors.length, more });
 }

@@ -1,15 +1,13 @@
 import type { Token } from "../../client/answers.d.ts";
 import type { Api } from "../api.ts";
-import { readEvents } from "../audit/read-events.ts";
+import { readEvents, readManyEvents } from "../audit/read-events.ts";
 import { type Answer, done } from "../result.ts";
+import type { Preview } from "../tokens/revocation-preview.ts";
 import { MOST_NAMED } from "../tokens/selection.ts";
 import { previewRevocation } from "../tokens/token-api.ts";
 
 /** Most tokens whose records are read, with one request each. */
 export const MOST_MAKERS = 20;
-/** Most pages of events of an entity that are read, and events of each. */
-const MOST_PAGES = 5;
-const PAGE = 1_000;
 
 /** Live tokens that a revocation does not end although tokens that end made them: orphans, and what hangs below these. */
 export interface OrphansMade {
@@ -35,22 +33,17 @@ export async function orphansOfTokens(api: Api, makers: readonly string[]): Prom
 
 /** The orphans that the tokens of an entity made. Its other tokens end with it. */
 export async function orphansOfEntity(api: Api, id: string): Promise<Answer<OrphansMade>> {
+  const changes = await readManyEvents(api, { entity_id: id, kind: "change" });
+  if (!changes.ok) return changes;
   const first = new Set<string>();
-  let after = "";
-  for (let page = 0; page < MOST_PAGES; page++) {
-    const answer = await readEvents(api, { entity_id: id, kind: "change", limit: PAGE }, { after });
-    if (!answer.ok) return answer;
-    for (const { auth, response } of answer.value.events) {
-      const token = response?.auth;
-      if (token && auth?.entity_id === id && token.entity_id !== id && isListed(token)) first.add(token.accessor);
-    }
-    after = answer.value.next;
-    if (after === "") break;
+  for (const { auth, response } of changes.value.events) {
+    const token = response?.auth;
+    if (token && auth?.entity_id === id && token.entity_id !== id && isListed(token)) first.add(token.accessor);
   }
   const makers = [...first];
   const below = await madeBelow(api, makers.slice(0, MOST_MAKERS));
   if (!below.ok) return below;
-  const more = after !== "" || below.value.more || makers.length > MOST_MAKERS;
+  const more = changes.value.more || below.value.more || makers.length > MOST_MAKERS;
   return stayingOf(api, [], { accessors: [...makers, ...below.value.accessors], more });
 }
 
@@ -72,8 +65,17 @@ async function madeBelow(api: Api, makers: readonly string[]): Promise<Answer<Ma
   return done({ accessors, more });
 }
 
-/** Which of the made tokens are alive and do not end with their makers: what would end with them, less what ends anyway. */
-export async function stayingOf(api: Api, makers: readonly string[], made: Made): Promise<Answer<OrphansMade>> {
+/**
+ * Which of the made tokens are alive and do not end with their makers: what would end with them, less what ends anyway.
+ *
+ * @param ending what ends with the makers, if it was counted before
+ */
+export async function stayingOf(
+  api: Api,
+  makers: readonly string[],
+  made: Made,
+  ending: Preview | null = null,
+): Promise<Answer<OrphansMade>> {
   const known = new Set(makers);
   const all = [...new Set(made.accessors)].filter((accessor) => !known.has(accessor));
   const accessors = all.slice(0, MOST_NAMED - makers.length);
@@ -83,10 +85,10 @@ export async function stayingOf(api: Api, makers: readonly string[], made: Made)
     previewRevocation(api, { accessors: named, include_root: true, include_self: true });
   const with_ = await count([...makers, ...accessors]);
   if (!with_.ok) return with_;
-  const without = makers.length === 0 ? null : await count(makers);
-  if (without && !without.ok) return without;
-  const own = new Set((without?.value.sample ?? []).map(({ tree }) => tree));
+  const without = ending || makers.length === 0 ? done(ending) : await count(makers);
+  if (!without.ok) return without;
+  const own = new Set((without.value?.sample ?? []).map(({ tree }) => tree));
   const sample = (with_.value.sample ?? []).filter(({ tree, accessor }) => !own.has(tree) && !known.has(accessor));
-  const total = Math.max(0, with_.value.total - (without?.value.total ?? 0));
+  const total = Math.max(0, with_.value.total - (without.value?.total ?? 0));
   return done({ total, more, sample, accessors });
 }
