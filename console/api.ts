@@ -58,6 +58,12 @@ export class Api {
     return answer.ok ? done(answer.value.data) : answer;
   }
 
+  /** Sends a body and returns `data` of the answer. */
+  async ask<T>(path: string, body: object): Promise<Answer<T>> {
+    const answer = await this.call<T>(path, { body });
+    return answer.ok ? done(answer.value.data) : answer;
+  }
+
   /** The names of a list. Empty also for a 404, the answer where there can be no list. */
   async list(path: string): Promise<Answer<readonly string[]>> {
     const answer = await this.read<{ readonly keys: readonly string[] }>(path, { list: true });

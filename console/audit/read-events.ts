@@ -52,7 +52,5 @@ export const eventsOfCredential = (api: Api, accessor: string): Promise<Answer<A
   findEvents(api, { accessor, limit: 10 });
 
 /** Events of a question that may have a secret-id, which is sent in a body only. */
-export async function findEvents(api: Api, body: AuditQuestion): Promise<Answer<AuditEvents>> {
-  const answer = await api.call<AuditEvents>("sys/audit/events", { body });
-  return answer.ok ? done(answer.value.data) : answer;
-}
+export const findEvents = (api: Api, question: AuditQuestion): Promise<Answer<AuditEvents>> =>
+  api.ask<AuditEvents>("sys/audit/events", question);

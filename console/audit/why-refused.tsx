@@ -18,8 +18,7 @@ export function WhyRefused({ event }: { readonly event: AuditEvent }) {
   const { ask, because } = whyOf(event);
   const explained = useLoad(JSON.stringify(ask), async () => {
     if (ask === null) return done(null);
-    const answer = await api.call<Explanation>("sys/explain/access", { body: ask });
-    return answer.ok ? done(answer.value.data) : answer;
+    return api.ask<Explanation>("sys/explain/access", ask);
   });
   return (
     <Card title="Why it was refused" of={explained} body>

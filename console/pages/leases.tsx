@@ -172,26 +172,24 @@ function useHolder(id: string) {
   const mayAsk = mayDo(session, ...needsOf(ASKED_PATHS.find));
   const found = useLoad(mayAsk ? id : "", async () => {
     if (!mayAsk) return done(null);
-    const answer = await session.api.call<FoundText>(ASKED_PATHS.find, { body: { token: id } });
-    return answer.ok ? done(answer.value.data.token ?? null) : done(null);
+    const answer = await session.api.ask<FoundText>(ASKED_PATHS.find, { token: id });
+    return answer.ok ? done(answer.value.token ?? null) : done(null);
   });
   return found.value ?? undefined;
 }
 
 function OneLease({ id, onRevoked }: { readonly id: string; readonly onRevoked: () => void }) {
   const { api } = useSession();
-  const lease = useLoad(id, async () => {
-    const answer = await api.call<Lease>("sys/leases/lookup", { body: { lease_id: id } });
-    return answer.ok ? { ok: true as const, value: answer.value.data } : answer;
-  });
+  const lookUp = () => api.ask<Lease>("sys/leases/lookup", { lease_id: id });
+  const lease = useLoad(id, lookUp);
   const value = lease.value;
   const holder = useHolder(id);
   /** Returns true when the lease has ended but its target did not accept that: the page then shows the failure. */
   const revoke = async (): Promise<Answer<boolean>> => {
     const answer = await api.call("sys/leases/revoke", { body: { lease_id: id } });
     if (answer.ok) return done(false);
-    const now = await api.call<Lease>("sys/leases/lookup", { body: { lease_id: id } });
-    return now.ok && now.value.data.next_attempt !== undefined ? done(true) : answer;
+    const now = await lookUp();
+    return now.ok && now.value.next_attempt !== undefined ? done(true) : answer;
   };
   // A lease is listed until its target has accepted the revocation, but can be looked up only while it is held.
   if (lease.problem?.status === 400) {

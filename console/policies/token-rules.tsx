@@ -2,7 +2,6 @@ import { useState } from "preact/hooks";
 import type { RulesOfToken } from "../../client/answers.d.ts";
 import { count, counted } from "../format.ts";
 import { href } from "../href.ts";
-import { done } from "../result.ts";
 import { useSession } from "../session.ts";
 import { Card, DataTable, Empty, MoreButton, Notice, Tags, useLoad } from "../ui/index.ts";
 
@@ -14,10 +13,7 @@ const SHOWN = 100;
 /** What a token may do: its paths, with the capabilities on each, and the policies that give them. */
 export function TokenRules({ accessor }: { readonly accessor: string }) {
   const { api } = useSession();
-  const found = useLoad(accessor, async () => {
-    const answer = await api.call<RulesOfToken>("sys/explain/rules", { body: { accessor } });
-    return answer.ok ? done(answer.value.data) : answer;
-  });
+  const found = useLoad(accessor, () => api.ask<RulesOfToken>("sys/explain/rules", { accessor }));
   const [isWhole, setIsWhole] = useState(false);
   const { value } = found;
   const rules = value?.rules ?? [];

@@ -10,22 +10,16 @@ export const readReceipt = (api: Api, job: string, after = "", limit = MOST_NAME
   api.read<Receipt>(`sys/tokens/jobs/${pathOf(job)}/receipt`, { after, limit });
 
 /** Asks the trees of at most `MOST_NAMED` tokens whether each is refused. */
-export async function checkAccessors(api: Api, accessors: readonly string[]): Promise<Answer<EndedCheck>> {
-  const answer = await api.call<EndedCheck>("sys/tokens/verify-ended", { body: { accessors } });
-  return answer.ok ? done(answer.value.data) : answer;
-}
+export const checkAccessors = (api: Api, accessors: readonly string[]): Promise<Answer<EndedCheck>> =>
+  api.ask<EndedCheck>("sys/tokens/verify-ended", { accessors });
 
 /** Asks the trees of one page of the tokens that a job or a request ended whether each is refused. */
-export async function verifyEnded(
+export const verifyEnded = (
   api: Api,
   of: { readonly job: string } | { readonly request_id: string },
   after: string,
-): Promise<Answer<EndedCheck>> {
-  const answer = await api.call<EndedCheck>("sys/tokens/verify-ended", {
-    body: { ...of, ...(after !== "" && { after }) },
-  });
-  return answer.ok ? done(answer.value.data) : answer;
-}
+): Promise<Answer<EndedCheck>> =>
+  api.ask<EndedCheck>("sys/tokens/verify-ended", { ...of, ...(after !== "" && { after }) });
 
 /** Like `verifyEnded` for a request. Without a record of it (404) no token was checked. */
 export async function verifyRequest(api: Api, request: string, after: string): Promise<Answer<EndedCheck>> {

@@ -9,8 +9,8 @@ import { readTokenOrEnd } from "./token-api.ts";
 
 /** The accessor of the token or secret-id in a live wrapping token; "" when it holds none, or none is known. */
 export async function insideOf(api: Api, accessor: string): Promise<Answer<string>> {
-  const found = await api.call<FoundText>(ASKED_PATHS.find, { body: { accessor } });
-  return found.ok ? done(found.value.data.wrapped_accessor ?? "") : found;
+  const found = await api.ask<FoundText>(ASKED_PATHS.find, { accessor });
+  return found.ok ? done(found.value.wrapped_accessor ?? "") : found;
 }
 
 /**
