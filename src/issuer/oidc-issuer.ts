@@ -1,6 +1,7 @@
 import { currentTime, earliest, type Ms, type Seconds } from "../base/clock.ts";
 import { objectNamed } from "../base/object-stub.ts";
-import { ok, type Result, refuse } from "../base/result.ts";
+import { DENIED, err, ok, type Result, refuse } from "../base/result.ts";
+import { mayWrite, type WriteGrants } from "../policy/write-grants.ts";
 import { GroveObject } from "../system/grove-object.ts";
 import { mustServe } from "../system/installation.ts";
 import type { IssuerEnv } from "./env.ts";
@@ -103,11 +104,14 @@ export class OidcIssuer extends GroveObject<IssuerEnv> {
   async writeKey(
     name: string,
     write: KeyWrite,
+    grants: WriteGrants,
     versions: { readonly signing: SealedKeyPair; readonly next: SealedKeyPair } | null,
     now: Ms,
   ): Promise<Result<"written" | "needs_versions">> {
     await this.keys.open();
     const existing = this.#store.key(name);
+    // The default key counts as present before its first use makes it.
+    if (!mayWrite(name === DEFAULT_KEY ? name : existing, grants)) return err(DENIED);
     if (!existing && this.#store.keys().length >= MAX_KEYS) return refuse(`there are ${MAX_KEYS} keys already`);
     const longestRoleTtl = existing ? this.#store.rolesOf(name).longestTtl : 0;
     const planned = planKey(existing?.config ?? null, write, longestRoleTtl);
@@ -187,9 +191,10 @@ export class OidcIssuer extends GroveObject<IssuerEnv> {
   }
 
   /** Creates or changes a role. Its key must exist. The caller has checked its template. */
-  async writeRole(name: string, write: RoleWrite, newClientId: string): Promise<Result<null>> {
+  async writeRole(name: string, write: RoleWrite, grants: WriteGrants, newClientId: string): Promise<Result<null>> {
     await this.keys.open();
     const existing = this.#store.roles.read(name);
+    if (!mayWrite(existing, grants)) return err(DENIED);
     const planned = planRole(existing, write, newClientId);
     if (!planned.ok) return planned;
     const key = this.#store.key(planned.value.key);

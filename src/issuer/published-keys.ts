@@ -3,6 +3,7 @@ import { currentTime, type Ms, type Seconds } from "../base/clock.ts";
 import { Copies } from "../base/copies.ts";
 import { err, ok, type Result, refuse } from "../base/result.ts";
 import type { Keys } from "../crypto/key-ring.ts";
+import type { WriteGrants } from "../policy/write-grants.ts";
 import { freshCopies } from "../system/copy-age.ts";
 import type { Installation } from "../system/installation.ts";
 import type { IssuerEnv } from "./env.ts";
@@ -51,13 +52,14 @@ export async function writeSigningKey(
   keys: Keys,
   name: string,
   write: KeyWrite,
+  grants: WriteGrants,
 ): Promise<Result<null>> {
   const issuer = oidcIssuerOf(env);
-  let written = await issuer.writeKey(name, write, null, currentTime());
+  let written = await issuer.writeKey(name, write, grants, null, currentTime());
   if (written.ok && written.value === "needs_versions") {
     const algorithm = write.algorithm ?? NEW_KEY.algorithm;
     const [signing, next] = await Promise.all([newKeyPair(keys, algorithm), newKeyPair(keys, algorithm)]);
-    written = await issuer.writeKey(name, write, { signing, next }, currentTime());
+    written = await issuer.writeKey(name, write, grants, { signing, next }, currentTime());
   }
   forgetPublishedKeys();
   return written.ok ? ok(null) : written;
@@ -66,7 +68,7 @@ export async function writeSigningKey(
 /** Creates the key `name` if it is the default key and does not exist. */
 export async function ensureDefaultKey(env: IssuerEnv, keys: Keys, name: string | undefined): Promise<Result<null>> {
   if (name !== DEFAULT_KEY || (await oidcIssuerOf(env).readKey(DEFAULT_KEY))) return ok(null);
-  return writeSigningKey(env, keys, DEFAULT_KEY, { allowedClientIds: ["*"] });
+  return writeSigningKey(env, keys, DEFAULT_KEY, { allowedClientIds: ["*"] }, { create: true, update: true });
 }
 
 /** Path of the issuer, for every host name of this service. */

@@ -1,8 +1,9 @@
 import type { TakingRoles } from "../auth/leaked-text.ts";
 import { MountObject } from "../auth/mount-object.ts";
 import type { TokenSettings } from "../auth/token-settings.ts";
-import { ok, type Result, refuse } from "../base/result.ts";
+import { DENIED, err, ok, type Result, refuse } from "../base/result.ts";
 import type { SealedKind } from "../crypto/row-keys.ts";
+import { mayWrite, type WriteGrants } from "../policy/write-grants.ts";
 import { SealedValues, type TableShape, valuesTable } from "../storage/sealed-table.ts";
 import type { Migration } from "../storage/tables.ts";
 import type { SystemEnv } from "../system/env.ts";
@@ -52,9 +53,15 @@ export abstract class RoleMount<
   }
 
   /** Creates or changes a role. Returns warnings for the writer. @param mount TTLs that limit those of the role. */
-  async writeRole(name: string, fields: Fields, mount: MountTtl): Promise<Result<readonly string[]>> {
+  async writeRole(
+    name: string,
+    fields: Fields,
+    grants: WriteGrants,
+    mount: MountTtl,
+  ): Promise<Result<readonly string[]>> {
     await this.keys.open();
     const before = this.roles.read(name);
+    if (!mayWrite(before, grants)) return err(DENIED);
     const changed = this.#changeRole(before, fields, mount);
     if (!changed.ok) return changed;
     if (!before && this.roles.count() >= MAX_ROLES) return refuse(`a mount holds at most ${MAX_ROLES} roles`);

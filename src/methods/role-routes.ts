@@ -4,6 +4,7 @@ import { DONE_OR_WARNED } from "../auth/route-description.ts";
 import { nameKey } from "../base/case-folding.ts";
 import { ok, okUnless, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
+import type { WriteGrants } from "../policy/write-grants.ts";
 import { type Mount, type MountTtl, mountTtl } from "../system/mount.ts";
 import type { FieldSchema } from "../wire/field-schema.ts";
 import { namedSegment } from "../wire/path-segment.ts";
@@ -16,7 +17,7 @@ const ROLE_PATH = `role/${namedSegment("name")}`;
 /** The part of the object of a mount that has its roles, by their names in lower case (`RoleMount`). */
 interface RoleObject<Role, Fields> {
   readRole(name: string): Promise<Role | null>;
-  writeRole(name: string, fields: Fields, mount: MountTtl): Promise<Result<readonly string[]>>;
+  writeRole(name: string, fields: Fields, grants: WriteGrants, mount: MountTtl): Promise<Result<readonly string[]>>;
   deleteRole(name: string): Promise<void>;
   listRoles(after: string, limit: number): Promise<string[]>;
 }
@@ -52,13 +53,15 @@ export function roleRoutes<Role, Fields>(method: MethodRoles<Role, Fields>): rea
       operationId: `write-${noun}`,
       answers: DONE_OR_WARNED,
       input,
+      createsOrUpdates: true,
       prepare: async ({ params, fields }) => {
         const isLong = !isRoleName(nameOf({ params }));
         return okUnless(isLong ? "the name of the role is too long" : problem(fields), null);
       },
       handle: async (context) => {
-        const { fields } = context;
-        const warnings = await objectOf(context).writeRole(nameOf(context), fields, mountTtl(mountOf(context)));
+        const { fields, verdict } = context;
+        const mount = mountTtl(mountOf(context));
+        const warnings = await objectOf(context).writeRole(nameOf(context), fields, verdict, mount);
         return warnings.ok ? ok(warnedReply(warnings.value)) : warnings;
       },
     }),

@@ -2,6 +2,7 @@ import { DENIED, err, type Failure, invalid, NOT_FOUND, ok, type Result } from "
 import type { Keys } from "../crypto/key-ring.ts";
 import { openText, sealText } from "../crypto/sealed-data.ts";
 import type { Verdict } from "../policy/acl.ts";
+import { mayWrite } from "../policy/write-grants.ts";
 import { columnOf, type Migration, type SchemaVersions, storedJson, Tables } from "../storage/tables.ts";
 import type { CallerAction, Outcome } from "../token/actions.ts";
 import type { TokenAddress } from "../token/ids.ts";
@@ -78,8 +79,7 @@ export class CubbyholeStore {
         return ok({ kind: "keys", keys: this.#list(row, action.prefix, action.after, limit) });
       }
       case "cubbyhole_write": {
-        const exists = this.read(row, action.path) !== null;
-        if (exists ? !verdict.update : !verdict.create) return err(DENIED);
+        if (!mayWrite(this.read(row, action.path), verdict)) return err(DENIED);
         const problem = cubbyholeProblem(this.#others(row, action.path), action.path.length + action.sealed.length);
         if (problem) return err(problem);
         this.write(row, action.path, action.sealed);

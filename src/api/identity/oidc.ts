@@ -121,6 +121,7 @@ export const OIDC_ROUTES: readonly Route[] = [
       summary: "Creates or changes a signing key.",
       operationId: "oidc-write-key",
       answers: NO_CONTENT,
+      createsOrUpdates: true,
       input: fieldSchema({
         algorithm: sent(text()).describe("The algorithm of signatures"),
         rotation_period: sent(duration()).describe("How long a key signs"),
@@ -139,8 +140,8 @@ export const OIDC_ROUTES: readonly Route[] = [
         const problem = issuerNameProblem(name) ?? keyWriteProblem(write);
         return okUnless(problem, write);
       },
-      handle: async ({ env, installation, params: { name = "" }, prepared }) =>
-        doneReply(await writeSigningKey(env, installation.keys, name, prepared)),
+      handle: async ({ env, installation, params: { name = "" }, prepared, verdict }) =>
+        doneReply(await writeSigningKey(env, installation.keys, name, prepared, verdict)),
     }),
     simpleRoute("delete", "identity/oidc/key/:name", {
       summary: "Deletes a signing key.",
@@ -187,6 +188,7 @@ export const OIDC_ROUTES: readonly Route[] = [
       summary: "Creates or changes a role of the issuer.",
       operationId: "oidc-write-role",
       answers: NO_CONTENT,
+      createsOrUpdates: true,
       input: fieldSchema({
         key: sent(text()).describe("The name of the signing key"),
         template: sent(text()).describe("Claims to add, as JSON or as its base64"),
@@ -199,10 +201,10 @@ export const OIDC_ROUTES: readonly Route[] = [
         const problem = issuerNameProblem(name) ?? templateProblem(template ?? "") ?? roleWriteProblem(write);
         return okUnless(problem, write);
       },
-      handle: async ({ env, installation, params: { name = "" }, prepared }) => {
+      handle: async ({ env, installation, params: { name = "" }, prepared, verdict }) => {
         const made = await ensureDefaultKey(env, installation.keys, prepared.key);
         if (!made.ok) return made;
-        return doneReply(await oidcIssuerOf(env).writeRole(name, prepared, randomBase62(26)));
+        return doneReply(await oidcIssuerOf(env).writeRole(name, prepared, verdict, randomBase62(26)));
       },
     }),
     removeRoute("identity/oidc/role/:name", {

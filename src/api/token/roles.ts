@@ -73,9 +73,8 @@ export const TOKEN_ROLE_ROUTES: readonly Route[] = withParameters({ role_name: "
       return failure ? err(failure) : ok({ sent, mount });
     },
     async handle({ env, params, prepared: { sent, mount }, verdict }) {
-      const grants = { create: verdict.create, update: verdict.update };
       const name = params.role_name ?? "";
-      const written = await tokenRoles(env).write(name, sent, grants, mount);
+      const written = await tokenRoles(env).write(name, sent, verdict, mount);
       forgetRole(name);
       return written.ok ? ok(warnedReply(written.value)) : written;
     },

@@ -3,7 +3,7 @@ import { nameKey } from "../../base/case-folding.ts";
 import { currentTime } from "../../base/clock.ts";
 import { objectNamed } from "../../base/object-stub.ts";
 import { DENIED, err, NOT_FOUND, ok, type Result, refuse, unavailable } from "../../base/result.ts";
-import type { Verdict } from "../../policy/acl.ts";
+import { mayWrite, type WriteGrants } from "../../policy/write-grants.ts";
 import { SealedValues, Setting, type TableShape, valuesTable } from "../../storage/sealed-table.ts";
 import type { Migration } from "../../storage/tables.ts";
 import type { Mount, MountTtl } from "../../system/mount.ts";
@@ -52,7 +52,7 @@ interface RoleWrite {
   /** The ids of a role that does not exist yet; null: it must exist. */
   readonly fresh: NewRoleIds | null;
   /** What the policies of the caller grant on the path. */
-  readonly grants: Pick<Verdict, "create" | "update">;
+  readonly grants: WriteGrants;
 }
 
 /**
@@ -98,7 +98,7 @@ export class AppRoleAuth extends MountObject<AppRoleEnv> {
     await this.keys.open();
     const before = this.#roles.read(name);
     if (!before && !fresh) return NOT_FOUND;
-    if (!(before ? grants.update : grants.create)) return err(DENIED);
+    if (!mayWrite(before, grants)) return err(DENIED);
     const changed = changeAppRole(before, fields, fresh ?? { id: "", roleId: "" }, mount);
     if (!changed.ok) return changed;
     const { role, warnings } = changed.value;

@@ -196,9 +196,8 @@ export const APP_ROLE_ROUTES: readonly Route[] = [
       const { fields, verdict } = context;
       const fresh = { id: crypto.randomUUID(), roleId: crypto.randomUUID() };
       const mount = mountTtl(mountOf(context));
-      const grants = { create: verdict.create, update: verdict.update };
       const written = await changeRoles(context, (auth) =>
-        auth.writeRole(roleNameOf(context), { fields, mount, fresh, grants }),
+        auth.writeRole(roleNameOf(context), { fields, mount, fresh, grants: verdict }),
       );
       return written.ok ? ok(warnedReply(written.value)) : written;
     },

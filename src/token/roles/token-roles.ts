@@ -1,8 +1,8 @@
 import { Copies } from "../../base/copies.ts";
 import { objectNamed } from "../../base/object-stub.ts";
 import { DENIED, err, ok, type Result, refuse } from "../../base/result.ts";
-import type { Verdict } from "../../policy/acl.ts";
 import { type PolicyUsage, usageOf } from "../../policy/usage.ts";
+import { mayWrite, type WriteGrants } from "../../policy/write-grants.ts";
 import { SealedValues, valuesTable } from "../../storage/sealed-table.ts";
 import type { Migration } from "../../storage/tables.ts";
 import { freshCopies } from "../../system/copy-age.ts";
@@ -41,12 +41,12 @@ export class TokenRoles extends GroveObject<TokenEnv> {
   async write(
     name: string,
     sent: TokenRoleFields,
-    grants: Pick<Verdict, "create" | "update">,
+    grants: WriteGrants,
     mount: MountTtl,
   ): Promise<Result<readonly string[]>> {
     await this.keys.open();
     const before = this.#roles.read(name);
-    if (before ? !grants.update : !grants.create) return err(DENIED);
+    if (!mayWrite(before, grants)) return err(DENIED);
     const changed = changeTokenRole(before ?? newRole(name), sent, mount);
     if (!changed.ok) return changed;
     if (!before && this.#roles.count() >= MAX_ROLES) return refuse(`there are ${MAX_ROLES} token roles already`);

@@ -3,6 +3,7 @@ import { currentTime, type Ms, type Seconds } from "../../../base/clock.ts";
 import { logInfo } from "../../../base/log.ts";
 import { DENIED, err, ok, type Result, refuse } from "../../../base/result.ts";
 import type { Env } from "../../../env.ts";
+import { mayWrite, type WriteGrants } from "../../../policy/write-grants.ts";
 import { Setting, type TableShape, valuesTable } from "../../../storage/sealed-table.ts";
 import type { Migration } from "../../../storage/tables.ts";
 import { rolesGiving } from "../../role-name.ts";
@@ -28,7 +29,7 @@ import {
 import { type DenyEntry, isStillGenuine } from "../rules/role-tag.ts";
 import { DEFAULT_TIDY, ExpiringList, TIDY_JOBS_TABLE, type TidyList, type TidySettings } from "./expiring-list.ts";
 import { forgetCopies, type LoginAsk, type LoginParts } from "./login-settings.ts";
-import { mayWrite, RoleRecords, type WriteGrants } from "./role-records.ts";
+import { RoleRecords } from "./role-records.ts";
 
 export const CLOUD_AUTH_MIGRATIONS: readonly Migration[] = [
   {

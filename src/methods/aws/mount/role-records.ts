@@ -1,18 +1,10 @@
 import { DENIED, err, ok, type Result, refuse } from "../../../base/result.ts";
 import type { SealedKind } from "../../../crypto/row-keys.ts";
-import type { Verdict } from "../../../policy/acl.ts";
+import { mayWrite, type WriteGrants } from "../../../policy/write-grants.ts";
 import type { RowSeals } from "../../../storage/row-seals.ts";
 import { SealedValues } from "../../../storage/sealed-table.ts";
 import type { Sql } from "../../../storage/tables.ts";
 import { cloudSecretsIn } from "../cloud-secrets.ts";
-
-/** What the caller's policies grant on the path of a write. */
-export type WriteGrants = Pick<Verdict, "create" | "update">;
-
-/** A write needs `create` for a record that does not exist yet (null), and `update` for one that does. */
-export function mayWrite(before: unknown, grants: WriteGrants): boolean {
-  return before === null ? grants.create : grants.update;
-}
 
 interface RecordTable {
   readonly table: string;

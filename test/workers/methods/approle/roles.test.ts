@@ -56,15 +56,6 @@ describe("a role of the approle method", () => {
     expect((await mount.ask("POST", "role/CASED/secret-id", {}, denied)).status).toBe(403);
   });
 
-  it("needs create to be made and update to be changed", async () => {
-    const creator = await tokenUnder(root, 'path "auth/approle/role/made" { capabilities = ["create"] }');
-    const updater = await tokenUnder(root, 'path "auth/approle/role/made" { capabilities = ["update"] }');
-    expect((await mount.ask("POST", "role/made", {}, updater)).status).toBe(403);
-    expect((await mount.ask("POST", "role/made", {}, creator)).status).toBe(204);
-    expect((await mount.ask("POST", "role/made", {}, creator)).status).toBe(403);
-    expect((await mount.ask("POST", "role/made", {}, updater)).status).toBe(204);
-  });
-
   it.each([
     ["without a secret-id and without networks", { bind_secret_id: false }],
     ["a misspelled bound", { secret_id_bound_cidr: "192.0.2.0/24" }],
