@@ -1,7 +1,8 @@
 import { currentTime, type Ms, sleep } from "./clock.ts";
 import type { Deployment } from "./deployment.ts";
 import { isRefusedByLeavingNode } from "./object-moves.ts";
-import { givenUp, isGivenUp, isLostCall } from "./platform-errors.ts";
+import { givenUp, isGivenUp, isLostCall, LOST } from "./platform-errors.ts";
+import { err, type Result } from "./result.ts";
 
 /** Pauses before the repetitions of a lost call. */
 const PAUSES_MS: readonly Ms[] = [0, 50, 100, 200, 400, 800];
@@ -35,4 +36,44 @@ export async function repeated<T>(
       await wait(pauseMs);
     }
   }
+}
+
+/** Which attempt of a call this is. A cluster repeats lost calls. */
+export interface CallAttempt {
+  /** Random, and the same for all attempts: the object recognises what an earlier one has done. Set in a cluster. */
+  readonly callId?: string;
+  /** True when an earlier attempt may have been carried out. */
+  readonly again?: boolean;
+}
+
+/**
+ * Calls an object that recognises attempts of one call (`CarriedOutCalls`), repeatedly in a cluster. Elsewhere no call
+ * is repeated, and `attempt` is absent.
+ *
+ * @returns `isRepetition`: an attempt before the answered one may have been carried out.
+ */
+export async function attempted<T>(
+  { deployment }: { readonly deployment: Pick<Deployment, "moves"> },
+  call: (attempt?: CallAttempt) => Promise<T>,
+): Promise<{ readonly answer: T; readonly isRepetition: boolean }> {
+  if (!deployment.moves) return { answer: await call(), isRepetition: false };
+  const callId = crypto.randomUUID();
+  let isRepetition = false;
+  const answer = await repeated(deployment, (again) => {
+    isRepetition = again;
+    return call({ callId, again });
+  });
+  return { answer, isRepetition };
+}
+
+/**
+ * `attempted`, for a change. A failure of a repetition is answered 503, because the change itself may be its cause: an
+ * object of 1.0.0-rc.1 recognises no attempts.
+ */
+export async function changedOnce<T>(
+  env: Parameters<typeof attempted>[0],
+  change: (attempt?: CallAttempt) => Promise<Result<T>>,
+): Promise<Result<T>> {
+  const { answer, isRepetition } = await attempted(env, change);
+  return answer.ok || !isRepetition ? answer : err(LOST);
 }

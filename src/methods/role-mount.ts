@@ -1,6 +1,7 @@
 import type { TakingRoles } from "../auth/leaked-text.ts";
 import { MountObject } from "../auth/mount-object.ts";
 import type { TokenSettings } from "../auth/token-settings.ts";
+import type { CallAttempt } from "../base/lost-call-retry.ts";
 import { DENIED, err, ok, type Result, refuse } from "../base/result.ts";
 import type { SealedKind } from "../crypto/row-keys.ts";
 import { mayWrite, type WriteGrants } from "../policy/write-grants.ts";
@@ -58,14 +59,17 @@ export abstract class RoleMount<
     fields: Fields,
     grants: WriteGrants,
     mount: MountTtl,
+    attempt: CallAttempt = {},
   ): Promise<Result<readonly string[]>> {
     await this.keys.open();
     const before = this.roles.read(name);
-    if (!mayWrite(before, grants)) return err(DENIED);
     const changed = this.#changeRole(before, fields, mount);
+    if (changed.ok && this.carriedOut.has(attempt, "write")) return ok(changed.value.warnings);
+    if (!mayWrite(before, grants)) return err(DENIED);
     if (!changed.ok) return changed;
     if (!before && this.roles.count() >= MAX_ROLES) return refuse(`a mount holds at most ${MAX_ROLES} roles`);
     this.roles.write(name, changed.value.role);
+    this.carriedOut.add(attempt, "write");
     return ok(changed.value.warnings);
   }
 

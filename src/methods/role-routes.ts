@@ -2,6 +2,7 @@ import { listRoute, removeRoute, showRoute } from "../auth/record-routes.ts";
 import { type CallContext, mountOf, type Route, tokenRoute } from "../auth/route.ts";
 import { DONE_OR_WARNED } from "../auth/route-description.ts";
 import { nameKey } from "../base/case-folding.ts";
+import { type CallAttempt, changedOnce } from "../base/lost-call-retry.ts";
 import { ok, okUnless, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import type { WriteGrants } from "../policy/write-grants.ts";
@@ -17,7 +18,13 @@ const ROLE_PATH = `role/${namedSegment("name")}`;
 /** The part of the object of a mount that has its roles, by their names in lower case (`RoleMount`). */
 interface RoleObject<Role, Fields> {
   readRole(name: string): Promise<Role | null>;
-  writeRole(name: string, fields: Fields, grants: WriteGrants, mount: MountTtl): Promise<Result<readonly string[]>>;
+  writeRole(
+    name: string,
+    fields: Fields,
+    grants: WriteGrants,
+    mount: MountTtl,
+    attempt?: CallAttempt,
+  ): Promise<Result<readonly string[]>>;
   deleteRole(name: string): Promise<void>;
   listRoles(after: string, limit: number): Promise<string[]>;
 }
@@ -59,9 +66,11 @@ export function roleRoutes<Role, Fields>(method: MethodRoles<Role, Fields>): rea
         return okUnless(isLong ? "the name of the role is too long" : problem(fields), null);
       },
       handle: async (context) => {
-        const { fields, verdict } = context;
-        const mount = mountTtl(mountOf(context));
-        const warnings = await objectOf(context).writeRole(nameOf(context), fields, verdict, mount);
+        const { env, fields, verdict } = context;
+        const ttl = mountTtl(mountOf(context));
+        const write = (attempt?: CallAttempt) =>
+          objectOf(context).writeRole(nameOf(context), fields, verdict, ttl, attempt);
+        const warnings = await changedOnce(env, write);
         return warnings.ok ? ok(warnedReply(warnings.value)) : warnings;
       },
     }),

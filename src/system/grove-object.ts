@@ -1,4 +1,5 @@
 import type { RowKeys } from "../crypto/row-keys.ts";
+import { CarriedOutCalls } from "../storage/carried-out-calls.ts";
 import { ObjectAlarm } from "../storage/object-alarm.ts";
 import type { StoredRow } from "../storage/object-pages.ts";
 import { NOTHING_TO_CHECK, RowSeals, type SealPosition, type SealStep } from "../storage/row-seals.ts";
@@ -56,6 +57,7 @@ export abstract class GroveObject<Env extends SystemEnv> extends StoredObject<En
   protected readonly keys: ObjectKeys;
   protected readonly seals: RowSeals;
   protected readonly alarms: ObjectAlarm;
+  protected readonly carriedOut: CarriedOutCalls;
   protected override readonly takesPages = async (): Promise<PageTaking> => {
     await mustBeRestoring(this.env);
     await this.keys.open();
@@ -67,6 +69,7 @@ export abstract class GroveObject<Env extends SystemEnv> extends StoredObject<En
   /** Deletes everything that the object has stored, and its alarm. */
   protected readonly wipe = (): Promise<void> => {
     this.tables.forget();
+    this.carriedOut.forget();
     this.alarms.forget();
     this.origin.drop();
     return this.ctx.storage.deleteAll();
@@ -78,6 +81,7 @@ export abstract class GroveObject<Env extends SystemEnv> extends StoredObject<En
     this.tables = new Tables(ctx.storage.sql, migrations, undefined, versions);
     this.keys = new ObjectKeys(env, () => this.alarms.renewLost());
     this.seals = new RowSeals(this.origin.id, () => this.keys.get());
+    this.carriedOut = new CarriedOutCalls(ctx.storage.sql, versions);
     this.alarms = new ObjectAlarm(ctx.storage, () => this.keys.openForAlarm());
   }
 

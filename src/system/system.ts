@@ -1,11 +1,14 @@
 import type { Ms, Seconds } from "../base/clock.ts";
+import type { CallAttempt } from "../base/lost-call-retry.ts";
 import { objectNamed } from "../base/object-stub.ts";
-import type { Result } from "../base/result.ts";
+import { ok, type Result } from "../base/result.ts";
 import { rowKeysOf } from "../crypto/key-ring.ts";
 import type { RowKeys } from "../crypto/row-keys.ts";
 import type { QuotaConfig, QuotaWrite, RateLimitQuota } from "../quota/quota.ts";
+import { CarriedOutCalls } from "../storage/carried-out-calls.ts";
 import { RowSeals, reportTampering, type SealPosition, type SealStep } from "../storage/row-seals.ts";
 import { StoredObject } from "../storage/stored-object.ts";
+import { readVersions } from "../storage/tables.ts";
 import type { AuditBacklogNote } from "./audit-backlogs.ts";
 import type { AuditObjectNumber } from "./audit-numbers.ts";
 import type { KeyUse, RotationChange } from "./automatic-rotation.ts";
@@ -62,6 +65,8 @@ export class System extends StoredObject<SystemEnv> {
     }),
     this.env,
   );
+
+  readonly #carriedOut = new CarriedOutCalls(this.ctx.storage.sql, readVersions(this.ctx.storage.sql));
 
   /** The stores, with the keys of the seals of their rows open. @throws when the key ring does not open. */
   async #open(): Promise<SystemStores> {
@@ -272,18 +277,39 @@ export class System extends StoredObject<SystemEnv> {
   }
 
   /** Creates or replaces the policy `name`, see `PolicyStore.write`. A Worker of the last release sends no `by`. */
-  async writePolicy(name: string, write: PolicyWrite, now: Ms, by: Actor | null = null): Promise<Result<null>> {
-    return (await this.#open()).policies.write(name, write, now, by);
+  writePolicy(
+    name: string,
+    write: PolicyWrite,
+    now: Ms,
+    by: Actor | null = null,
+    attempt: CallAttempt = {},
+  ): Promise<Result<null>> {
+    return this.#once(attempt, ({ policies }) => policies.write(name, write, now, by));
   }
 
   /** Changes the policy `name`, see `PolicyStore.patch`. `by` as in `writePolicy`. */
-  async patchPolicy(name: string, patch: PolicyPatch, now: Ms, by: Actor | null = null): Promise<Result<null>> {
-    return (await this.#open()).policies.patch(name, patch, now, by);
+  patchPolicy(
+    name: string,
+    patch: PolicyPatch,
+    now: Ms,
+    by: Actor | null = null,
+    attempt: CallAttempt = {},
+  ): Promise<Result<null>> {
+    return this.#once(attempt, ({ policies }) => policies.patch(name, patch, now, by));
   }
 
   /** Deletes the policy `name`, see `PolicyStore.delete`. */
-  async deletePolicy(name: string, cas: number | null, now: Ms): Promise<Result<null>> {
-    return (await this.#open()).policies.delete(name, cas, now);
+  deletePolicy(name: string, cas: number | null, now: Ms, attempt: CallAttempt = {}): Promise<Result<null>> {
+    return this.#once(attempt, ({ policies }) => policies.delete(name, cas, now));
+  }
+
+  /** Makes a change, unless another attempt of its call has. So a repeated write replaces no newer one. */
+  async #once(attempt: CallAttempt, change: (stores: SystemStores) => Result<null>): Promise<Result<null>> {
+    const stores = await this.#open();
+    if (this.#carriedOut.has(attempt, "write")) return ok(null);
+    const changed = change(stores);
+    if (changed.ok) this.#carriedOut.add(attempt, "write");
+    return changed;
   }
 
   /** Adds a mount. Of two concurrent calls for the same path only one succeeds. */
@@ -395,6 +421,7 @@ const RULES = {
     "findMount",
     "watermarks",
     "findMove",
+    "announceMethodState",
     "listQuotas",
     "quotaConfig",
   ],

@@ -1,4 +1,5 @@
 import type { Seconds } from "../base/clock.ts";
+import type { CallAttempt } from "../base/lost-call-retry.ts";
 import { type Failure, ok, type Result } from "../base/result.ts";
 import { equalBytes } from "../crypto/bytes.ts";
 import type { Verdict } from "../policy/acl.ts";
@@ -102,14 +103,6 @@ export type Outcome =
   /** `accessor`: of the revoked token. */
   | { readonly kind: "revoked"; readonly accessor: string }
   | { readonly kind: "done" };
-
-/** Which attempt of a call this is. A cluster repeats lost calls. */
-export interface CallAttempt {
-  /** Random, and the same for all attempts: the tree recognises what an earlier one has done. Set in a cluster. */
-  readonly callId?: string;
-  /** True when an earlier attempt may have been carried out. */
-  readonly again?: boolean;
-}
 
 /** A request as the caller's tree sees it. */
 export interface TreeCall extends Call, CallAttempt {

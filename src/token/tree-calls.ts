@@ -1,7 +1,7 @@
-import { repeated } from "../base/lost-call-retry.ts";
+import { attempted, type CallAttempt, changedOnce } from "../base/lost-call-retry.ts";
 import { LOST } from "../base/platform-errors.ts";
 import { err, type Result } from "../base/result.ts";
-import type { CallAttempt, CallerAction, Outcome, TargetAction, TreeAnswer, TreeCall } from "./actions.ts";
+import type { CallerAction, Outcome, TargetAction, TreeAnswer, TreeCall } from "./actions.ts";
 import type { TokenEnv } from "./env.ts";
 import { treeAt } from "./tree-stub.ts";
 
@@ -23,27 +23,7 @@ export async function runInTree(env: TokenEnv, treeId: string, call: TreeCall): 
 /** Performs an action on a token in its tree, repeated as in `runInTree`. */
 export async function actInTree(env: TokenEnv, treeId: string, action: TargetAction): Promise<Result<Outcome>> {
   const act = async (attempt?: CallAttempt): Promise<Result<Outcome>> => await treeAt(env, treeId).act(action, attempt);
-  const { answer, isRepetition } = await attempted(env, act);
-  return answer.ok || !isRepetition || isRead(action) ? answer : err(LOST);
-}
-
-/**
- * Calls a tree, repeatedly in a cluster. Elsewhere no call is repeated, and `attempt` is absent.
- *
- * @returns `isRepetition`: an attempt before the answered one may have been carried out.
- */
-async function attempted<T>(
-  { deployment }: Pick<TokenEnv, "deployment">,
-  call: (attempt?: CallAttempt) => Promise<T>,
-): Promise<{ readonly answer: T; readonly isRepetition: boolean }> {
-  if (!deployment.moves) return { answer: await call(), isRepetition: false };
-  const callId = crypto.randomUUID();
-  let isRepetition = false;
-  const answer = await repeated(deployment, (again) => {
-    isRepetition = again;
-    return call({ callId, again });
-  });
-  return { answer, isRepetition };
+  return isRead(action) ? (await attempted(env, act)).answer : changedOnce(env, act);
 }
 
 /** True for an action that changes nothing. */

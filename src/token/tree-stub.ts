@@ -6,7 +6,7 @@ import { treeBeginning } from "./ids.ts";
 /** How a tree is called in a cluster. */
 const RULES = {
   repeated: [
-    "create",
+    "insert",
     "endOf",
     "isAlive",
     "rowStatus",
@@ -21,7 +21,7 @@ const RULES = {
     "countMeant",
     "exportPage",
   ],
-  byCaller: ["run", "act"],
+  byCaller: ["create", "run", "act"],
 } as const;
 
 /**

@@ -1,4 +1,5 @@
 import { currentTime, type Ms } from "../base/clock.ts";
+import type { CallAttempt } from "../base/lost-call-retry.ts";
 import { LOST } from "../base/platform-errors.ts";
 import { err, NOT_FOUND, ok, type Result, UNAUTHENTICATED } from "../base/result.ts";
 import { loadActiveEntity } from "../identity/entity-copies.ts";
@@ -20,7 +21,6 @@ import { readVersions, type SchemaVersions } from "../storage/tables.ts";
 import { loadInstallation, mustBeRestoring } from "../system/installation.ts";
 import { isEnded } from "../system/watermarks.ts";
 import {
-  type CallAttempt,
   isTarget,
   type Outcome,
   refusedAnswer,
@@ -81,19 +81,24 @@ export class TokenTree extends StoredObject<TreeEnv> {
    * valid then.
    *
    * @param ledger the shard that has recorded the id of the tree; null: none has. See `AllocatedTree`.
-   * @returns "taken", with nothing done, when the tree is not empty, or a deleted token may have had the row number:
-   *   the caller allocates another id. `REVOKED_MEANWHILE` when a watermark ends the token.
+   * @param again true when this call is repeated. A token that an earlier attempt made may have been revoked since, and
+   *   an empty tree does not know of it.
+   * @returns "taken", with nothing done, when the tree is not empty, when a deleted token may have had the row number, or
+   *   for a repeated call that finds no token: the caller allocates another id. `REVOKED_MEANWHILE` when a watermark
+   *   ends the token.
    */
   async create(
     spec: TokenSpec,
     ids: NewTokenIds,
     ledger: number | null,
     values: readonly CubbyholeValue[] = [],
+    again = false,
   ): Promise<Result<TokenView | "taken">> {
     if (!ids.seal) await this.#tree.keys.open(spec.record.watermark);
     const { keys, tokens, cubbyhole, inventory, life, maintenance } = this.#tree;
     const made = ids.seal ? null : madeBefore(tokens, ids, currentTime());
     if (made) return ok(made);
+    if (again) return ok("taken");
     if (!maintenance.release.isEmpty || ids.row <= tokens.floor) return ok("taken");
     if (isEnded(keys.watermarks(), "all", spec.record)) return err(REVOKED_MEANWHILE);
     tokens.begin();
@@ -176,7 +181,7 @@ export class TokenTree extends StoredObject<TreeEnv> {
   /**
    * Writes a child that a "create" action of this tree has planned, after the Worker has prepared what is outside the
    * tree, such as the reservation of a custom id. "not_found" when the parent is not alive any more.
-   * `REVOKED_MEANWHILE` when a watermark ends the token.
+   * `REVOKED_MEANWHILE` when a watermark ends the token. Safe to repeat with the same ids.
    */
   insert(spec: TokenSpec, ids: NewTokenIds, parent: number): Promise<Result<Outcome>> {
     return this.#opened((tree) => {

@@ -1,11 +1,11 @@
 import { currentTime, earliest, type Ms } from "../base/clock.ts";
+import type { CallAttempt } from "../base/lost-call-retry.ts";
 import { err, NOT_FOUND, ok, type Result } from "../base/result.ts";
 import { equalBytes } from "../crypto/bytes.ts";
 import type { FoundInTree, WalkAnswer, WalkPurpose } from "../lease/actions.ts";
 import type { Verdict } from "../policy/acl.ts";
 import type { Actor, RevocationOrigin } from "../system/revocation-origin.ts";
 import {
-  type CallAttempt,
   type CallerAction,
   isTarget,
   type Outcome,
@@ -53,8 +53,8 @@ function endedByFirstAttempt(tree: TreeParts, row: number, attempt: CallAttempt,
   if (!attempt.again) return null;
   const found = tokens.find(row);
   if (!found || tokens.liveness.endOf({ ...found, state: LIVE }, now) !== null) return null;
-  const isSpent = found.usesLeft < 0 && carriedOut.has(attempt, row, "use");
-  return isSpent || carriedOut.has(attempt, row, "end") ? found : null;
+  const isSpent = found.usesLeft < 0 && carriedOut.has(attempt, "use", row);
+  return isSpent || carriedOut.has(attempt, "end", row) ? found : null;
 }
 
 /** The token of a row if it is alive at `now`; else null. Notes the time of its use and publishes it. */
@@ -71,20 +71,18 @@ export function answerCall(
   call: TreeCall,
   watermark: number,
 ): TreeAnswer {
-  const { action, malformed, again } = call;
+  const { action, malformed } = call;
   if (row?.state === LIVE) noteUse(tree, row, caller, now, action === null || !WITHDRAWS.has(action.kind));
   // A use counts as soon as the token is authenticated, also when the policies refuse the request. A malformed request
   // costs none: a mistake of a client must not end a wrapping token, and with it the answer that it holds.
-  const counts = row !== null && row.usesLeft > 0 && !malformed && !tree.carriedOut.has(call, row.row, "use");
-  if (counts) tree.carriedOut.add(call, row.row, "use");
+  const counts = row !== null && row.usesLeft > 0 && !malformed && !tree.carriedOut.has(call, "use", row.row);
+  if (counts) tree.carriedOut.add(call, "use", row.row);
   const usesLeft = counts ? tree.tokens.countUse(row.row, row.usesLeft, askerOf(caller)) : (row?.usesLeft ?? 0);
   if (usesLeft < 0) tree.arm();
   else if (counts) tree.inventory.changed(row.row);
   const used = { ...caller, usesLeft };
   if (!verdict) return { caller: used, verdict: null, outcome: null };
-  const made = again && action?.kind === "create" && action.ids ? madeBefore(tree.tokens, action.ids, now) : null;
-  const repeated = made && ok<Outcome>({ kind: "created", token: made, warnings: [] });
-  const outcome = repeated ?? (action && perform(tree, action, call, caller, row, verdict, watermark, now));
+  const outcome = action && perform(tree, action, call, caller, row, verdict, watermark, now);
   return { caller: used, verdict, outcome };
 }
 
@@ -94,7 +92,10 @@ export function madeBefore(tokens: TreeParts["tokens"], { row, verifier }: NewTo
   return found && equalBytes(found.fixed.verifier, verifier) ? tokens.view(found, now) : null;
 }
 
-/** Writes a child of `parent` and queues the update of the lists. "row_taken" when its row number is taken. */
+/**
+ * Writes a child of `parent` and queues the update of the lists. "row_taken" when another token has its row number. Safe
+ * to repeat with the same ids.
+ */
 export function writeChild(
   { life, tokens, inventory, arm }: TreeParts,
   spec: TokenSpec,
@@ -103,7 +104,10 @@ export function writeChild(
   warnings: readonly string[],
 ): Result<Outcome> {
   const token = tokens.insert(spec, ids, parent, isLeftToShard(life.now));
-  if (!token) return ok({ kind: "row_taken", above: tokens.floor });
+  if (!token) {
+    const made = madeBefore(tokens, ids, currentTime());
+    return ok(made ? { kind: "created", token: made, warnings } : { kind: "row_taken", above: tokens.floor });
+  }
   inventory.born(ids.row, parent);
   arm();
   return ok({ kind: "created", token, warnings });
@@ -139,9 +143,14 @@ function perform(
     }
     case "cubbyhole_read":
     case "cubbyhole_list":
-    case "cubbyhole_write":
-    case "cubbyhole_delete":
       return tree.cubbyhole.perform(action, caller.row, verdict);
+    case "cubbyhole_write":
+    case "cubbyhole_delete": {
+      if (tree.carriedOut.has(attempt, "write", caller.row)) return ok({ kind: "done" });
+      const done = tree.cubbyhole.perform(action, caller.row, verdict);
+      if (done.ok) tree.carriedOut.add(attempt, "write", caller.row);
+      return done;
+    }
     case "revoke":
     case "revoke_orphan":
     case "unwrap":
@@ -221,7 +230,7 @@ function revoke(
   attempt: CallAttempt,
 ): Result<Outcome> {
   tokens.revoke(row, state, how, asked);
-  carriedOut.add(attempt, row, "end");
+  carriedOut.add(attempt, "end", row);
   arm();
   return ok({ kind: "revoked", accessor: fixed.accessor });
 }

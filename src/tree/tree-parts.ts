@@ -1,7 +1,7 @@
 import { TreeLeases } from "../lease/tree-leases.ts";
+import { CarriedOutCalls } from "../storage/carried-out-calls.ts";
 import type { ObjectOrigin } from "../storage/stored-object.ts";
 import type { SchemaVersions } from "../storage/tables.ts";
-import { CarriedOutCalls } from "./carried-out-calls.ts";
 import { CubbyholeStore } from "./cubbyhole.ts";
 import type { TreeEnv } from "./env.ts";
 import { TreeLife } from "./lifecycle-state.ts";

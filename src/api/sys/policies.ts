@@ -19,6 +19,7 @@ import {
   NO_CONTENT,
 } from "../../auth/route-description.ts";
 import { currentTime, type Ms } from "../../base/clock.ts";
+import { type CallAttempt, changedOnce } from "../../base/lost-call-retry.ts";
 import { hasMisleadingBlanks, MISLEADING_BLANKS } from "../../base/misleading-characters.ts";
 import { NOT_FOUND, ok, okUnless, type Result, refuse } from "../../base/result.ts";
 import { RESPONSE_WRAPPING_POLICY_TEXT } from "../../policy/builtin.ts";
@@ -148,7 +149,10 @@ async function writePolicy(
   { env, caller, params, prepared: { name, policy } }: CallContext<unknown, ReadWrite>,
   warnings: readonly string[] = [],
 ): Answered {
-  const written = await systemOf(env).writePolicy(name, policy, currentTime(), actorOf(caller));
+  const now = currentTime();
+  const by = actorOf(caller);
+  const write = (attempt?: CallAttempt) => systemOf(env).writePolicy(name, policy, now, by, attempt);
+  const written = await changedOnce(env, write);
   return changedReply(env, written, warnedReply([...warnings, ...nameWarnings(params, name)]));
 }
 
@@ -216,8 +220,11 @@ function routesAt(path: "sys/policy" | "sys/policies/acl"): Route[] {
         return okUnless(policyDeleteRefusal(name), name);
       },
       // A policy that does not exist is no error.
-      handle: async ({ env, prepared, fields }) =>
-        changedReply(env, await systemOf(env).deletePolicy(prepared, fields.cas ?? null, currentTime())),
+      handle: async ({ env, prepared: name, fields: { cas = null } }) => {
+        const now = currentTime();
+        const remove = (attempt?: CallAttempt) => systemOf(env).deletePolicy(name, cas, now, attempt);
+        return changedReply(env, await changedOnce(env, remove));
+      },
     }),
   ];
 }
@@ -314,7 +321,10 @@ export function policyRoutes(holders: readonly PolicyUsageKind[]): readonly Rout
             return ok({ name: name.value, change });
           },
           handle: async ({ env, caller, params, prepared: { name, change } }) => {
-            const patched = await systemOf(env).patchPolicy(name, change, currentTime(), actorOf(caller));
+            const now = currentTime();
+            const by = actorOf(caller);
+            const patch = (attempt?: CallAttempt) => systemOf(env).patchPolicy(name, change, now, by, attempt);
+            const patched = await changedOnce(env, patch);
             const warnings = nameWarnings(params, name);
             return changedReply(env, patched, { kind: "data", data: null, warnings });
           },

@@ -1,6 +1,7 @@
 import { listRoute, removeRoute, showRoute } from "../../auth/record-routes.ts";
 import { type Route, simpleRoute, tokenRoute, withParameters } from "../../auth/route.ts";
 import { DONE_OR_WARNED, NO_CONTENT } from "../../auth/route-description.ts";
+import { type CallAttempt, changedOnce } from "../../base/lost-call-retry.ts";
 import { DENIED, err, ok } from "../../base/result.ts";
 import { mountTtl } from "../../system/mount.ts";
 import { type RenamedField, TOKEN_ROLE_FIELDS, type TokenRole } from "../../token/role.ts";
@@ -74,7 +75,8 @@ export const TOKEN_ROLE_ROUTES: readonly Route[] = withParameters({ role_name: "
     },
     async handle({ env, params, prepared: { sent, mount }, verdict }) {
       const name = params.role_name ?? "";
-      const written = await tokenRoles(env).write(name, sent, verdict, mount);
+      const write = (attempt?: CallAttempt) => tokenRoles(env).write(name, sent, verdict, mount, attempt);
+      const written = await changedOnce(env, write);
       forgetRole(name);
       return written.ok ? ok(warnedReply(written.value)) : written;
     },

@@ -1,6 +1,7 @@
 import { MountObject } from "../../auth/mount-object.ts";
 import { nameKey } from "../../base/case-folding.ts";
 import { currentTime } from "../../base/clock.ts";
+import type { CallAttempt } from "../../base/lost-call-retry.ts";
 import { objectNamed } from "../../base/object-stub.ts";
 import { DENIED, err, NOT_FOUND, ok, type Result, refuse, unavailable } from "../../base/result.ts";
 import { mayWrite, type WriteGrants } from "../../policy/write-grants.ts";
@@ -45,7 +46,7 @@ export interface NamedRole {
 }
 
 /** A write of a role. */
-interface RoleWrite {
+export interface AppRoleWrite {
   readonly fields: Partial<AppRoleFields>;
   /** TTLs that limit those of the role. */
   readonly mount: MountTtl;
@@ -94,12 +95,17 @@ export class AppRoleAuth extends MountObject<AppRoleEnv> {
   }
 
   /** Creates or changes a role. Returns warnings for the writer; or why it is refused. */
-  async writeRole(name: string, { fields, mount, fresh, grants }: RoleWrite): Promise<Result<readonly string[]>> {
+  async writeRole(
+    name: string,
+    { fields, mount, fresh, grants }: AppRoleWrite,
+    attempt: CallAttempt = {},
+  ): Promise<Result<readonly string[]>> {
     await this.keys.open();
     const before = this.#roles.read(name);
+    const changed = changeAppRole(before, fields, fresh ?? { id: "", roleId: "" }, mount);
+    if (changed.ok && this.carriedOut.has(attempt, "write")) return ok(changed.value.warnings);
     if (!before && !fresh) return NOT_FOUND;
     if (!mayWrite(before, grants)) return err(DENIED);
-    const changed = changeAppRole(before, fields, fresh ?? { id: "", roleId: "" }, mount);
     if (!changed.ok) return changed;
     const { role, warnings } = changed.value;
     const isChosen = fields.role_id !== undefined && role.roleId !== before?.roleId;
@@ -109,6 +115,7 @@ export class AppRoleAuth extends MountObject<AppRoleEnv> {
     this.#roles.write(name, role);
     this.#roleIds.write(role.roleId, name);
     this.#noteChange();
+    this.carriedOut.add(attempt, "write");
     return ok(warnings);
   }
 

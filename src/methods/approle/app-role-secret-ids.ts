@@ -1,5 +1,6 @@
 import { currentTime, earliest, type Ms } from "../../base/clock.ts";
 import { logInfo } from "../../base/log.ts";
+import type { CallAttempt } from "../../base/lost-call-retry.ts";
 import { err, NOT_FOUND, ok, type Result, refuse, unavailable } from "../../base/result.ts";
 import type { Env } from "../../env.ts";
 import { SealedTable, type WithSeal } from "../../storage/sealed-table.ts";
@@ -41,12 +42,14 @@ export const APP_ROLE_SECRET_ID_MIGRATIONS: readonly Migration[] = [
 type Row = { role: string; hash: string; accessor: string; value: string; expires_at: number | null };
 
 /** What a login with a secret-id found. `excludedBy` is the list of networks that refuses the client. */
-export interface UsedSecretId {
+interface UsedSecretId {
   /** null: it does not exist or has ended. */
   readonly secretId: SecretId | null;
   readonly excludedBy: ReturnType<typeof excludingList>;
   /** Accessor of the parent of the secret-id's tokens (`TokenParents`); null while there is none. */
   readonly parent: string | null;
+  /** Set when no attempt of this call has used the secret-id. An object of 1.0.0-rc.1 does not know that. */
+  readonly isUnused?: true;
 }
 
 /** Secret-ids with some metadata. */
@@ -56,6 +59,11 @@ interface FoundSecretIds {
   readonly next: string | null;
 }
 
+const NO_SECRET_ID: UsedSecretId = { secretId: null, excludedBy: null, parent: null };
+/** Stands in the place of a role, whose id is a UUID: a secret-id as it was before its last use, by the call. */
+const SPENT = "spent";
+/** A call is not repeated later than that, see `CarriedOutCalls`. */
+const SPENT_KEPT_MS: Ms = 60_000;
 const TIDY = "tidy";
 /** The duty that ends tokens of destroyed secret-ids. */
 const END_TOKENS = "tokens of destroyed secret-ids";
@@ -116,24 +124,31 @@ export class AppRoleSecretIds extends GroveObject<Env> {
    *
    * @param now a time before the role was read.
    */
-  async register(role: string, hash: string, secretId: SecretId, now: Ms): Promise<Result<null>> {
+  async register(
+    role: string,
+    hash: string,
+    secretId: SecretId,
+    now: Ms,
+    attempt: CallAttempt = {},
+  ): Promise<Result<null>> {
+    this.env.deployment.moves?.accept();
     await this.keys.open();
+    // What another attempt has stored can be destroyed or used up by now.
+    if (this.carriedOut.has(attempt, "write")) return ok(null);
     if (this.#dropped().has(role)) return NOT_FOUND;
     if (currentTime() - now > MAX_REGISTRATION_MS) return err(LATE);
     const row = this.#rows.find(role, hash);
-    const known = row && this.#good(row, now);
-    // A repeated call: the accessor is random.
-    if (known && known.accessor === secretId.accessor) return ok(null);
-    const taken = row ? known !== null : this.#rows.count("WHERE role = ? AND hash = ?", role, hash) > 0;
+    const taken = row ? this.#good(row, now) !== null : this.#rows.count("WHERE role = ? AND hash = ?", role, hash) > 0;
     if (taken) return refuse("SecretID is already registered");
     const { accessor, expiresAt } = secretId;
     this.#rows.put({ role, hash, accessor, value: JSON.stringify(secretId), expires_at: expiresAt });
+    this.carriedOut.add(attempt, "write");
     if (expiresAt !== null) await this.alarms.atLatest(onTheHour(expiresAt));
     return ok(null);
   }
 
   /**
-   * Uses a secret-id for a login, and counts that unless the client's network refuses it.
+   * Uses a secret-id for a login, and counts that once for all attempts of a call, unless the client's network refuses it.
    *
    * @param token the token of this login.
    */
@@ -143,16 +158,23 @@ export class AppRoleSecretIds extends GroveObject<Env> {
     client: SecretIdClient,
     now: Ms,
     token: TokenOfUse = { endsWithSecretId: false, lasts: 0 },
+    attempt: CallAttempt = {},
   ): Promise<UsedSecretId> {
+    this.env.deployment.moves?.accept();
     await this.keys.open();
+    if (this.carriedOut.has(attempt, "use")) return this.#usedBefore(role, hash, attempt, now);
     const row = this.#rows.find(role, hash);
     const secretId = row && this.#good(row, now);
-    if (!row || !secretId) return { secretId: null, excludedBy: null, parent: null };
+    if (!row || !secretId) return { ...NO_SECRET_ID, isUnused: true };
     const { excludedBy, after } = useOf(secretId, client, now);
     if (excludedBy !== null) return { secretId, excludedBy, parent: null };
-    if (after !== secretId) this.#store(row, after);
+    if (after !== secretId) {
+      this.#store(row, after);
+      this.carriedOut.add(attempt, "use");
+    }
+    const keptUntil = after === null ? this.#keepSpent(row, attempt) : null;
     const parent = this.#parents.noteUse(role, hash, secretId, { ...token, isLast: after === null }, now);
-    const due = token.endsWithSecretId || after === null ? this.#parents.nextEnd() : null;
+    const due = earliest(keptUntil, token.endsWithSecretId || after === null ? this.#parents.nextEnd() : null);
     if (due !== null) await this.alarms.atLatest(onTheHour(due));
     return { secretId, excludedBy, parent };
   }
@@ -285,6 +307,21 @@ export class AppRoleSecretIds extends GroveObject<Env> {
     setColumns(this.tables, "secret_ids", { value: changed.value, seal }, "role = ? AND hash = ?", role, hash);
   }
 
+  /** What another attempt of a call has found, which has counted the use; nothing when the secret-id ended since. */
+  #usedBefore(role: string, hash: string, attempt: CallAttempt, now: Ms): UsedSecretId {
+    const row = this.#rows.find(SPENT, nameOfUse(role, hash, attempt)) ?? this.#rows.find(role, hash);
+    const secretId = row && !this.#dropped().has(role) ? this.#good(row, now) : null;
+    return secretId ? { secretId, excludedBy: null, parent: null } : NO_SECRET_ID;
+  }
+
+  /** Keeps a secret-id after its last use, for another attempt of the call. Returns until when; null: it is not kept. */
+  #keepSpent({ role, hash, accessor, value }: Row, attempt: CallAttempt): Ms | null {
+    if (attempt.callId === undefined) return null;
+    const until = currentTime() + SPENT_KEPT_MS;
+    this.#rows.put({ role: SPENT, hash: nameOfUse(role, hash, attempt), accessor, value, expires_at: until });
+    return until;
+  }
+
   /**
    * Ends the tokens of a destroyed secret-id, or of a deleted role. What is to be ended is stored in the transaction of the
    * destruction, so that the alarm ends them if this call does not.
@@ -340,6 +377,11 @@ export class AppRoleSecretIds extends GroveObject<Env> {
     }
     return removed;
   }
+}
+
+/** The hash in the row of a secret-id that a call has used last. */
+function nameOfUse(role: string, hash: string, { callId = "" }: CallAttempt): string {
+  return `${callId} ${role} ${hash}`;
 }
 
 /** The first full hour at or after a time. */

@@ -9,7 +9,9 @@ import {
 import type { Route } from "../../auth/route.ts";
 import { bindAddress, tokenTerms } from "../../auth/token-settings.ts";
 import { currentTime } from "../../base/clock.ts";
-import { invalid, ok, type Result, refuse } from "../../base/result.ts";
+import { attempted } from "../../base/lost-call-retry.ts";
+import { LOST } from "../../base/platform-errors.ts";
+import { err, invalid, ok, type Result, refuse } from "../../base/result.ts";
 import { type Mount, mountTtl, narrowTtl } from "../../system/mount.ts";
 import { decodeStoredId } from "../../token/ids.ts";
 import { addressAllowed } from "../../token/rules/bound-cidrs.ts";
@@ -17,7 +19,6 @@ import { fieldSchema, type Values } from "../../wire/field-schema.ts";
 import { text } from "../../wire/fields.ts";
 import { loginRoutes } from "../login-routes.ts";
 import { appRoleAuthAt, type NamedRole } from "./app-role-auth.ts";
-import type { UsedSecretId } from "./app-role-secret-ids.ts";
 import { type AppRole, MAX_ROLE_ID } from "./role.ts";
 import { roleWithId } from "./role-by-id.ts";
 import { MAX_SECRET_ID, type SecretId } from "./secret-id.ts";
@@ -145,7 +146,9 @@ async function verifySecretId(
   credentials: Credentials,
 ): Promise<Result<VerifiedSecretId>> {
   const { checks, clientAddress, notes } = attempt;
-  const { tokenCidrs, used } = await readSecretId(attempt, named, credentials);
+  const read = await readSecretId(attempt, named, credentials);
+  if (!read.ok) return read;
+  const { tokenCidrs, used } = read.value;
   const { secretId, excludedBy } = used;
   const actual = secretId?.accessor ?? null;
   const found = checks.record("secret_id", { actual }, orWrong(secretId));
@@ -172,22 +175,22 @@ async function readSecretId(attempt: Attempt, { role }: NamedRole, { secretId, a
   const now = currentTime();
   const tokenCidrs = role.token.boundCidrs;
   const client = { address: clientAddress, tokenCidrs };
-  const judged = (found: SecretId | null): UsedSecretId => ({
-    secretId: found,
-    excludedBy: found && excludingList(found, client),
-    parent: null,
-  });
+  const judged = (found: SecretId | null) => {
+    const excludedBy = found && excludingList(found, client);
+    return ok({ tokenCidrs, used: { secretId: found, excludedBy, parent: null } });
+  };
   if (accessor !== null) {
     const shard = shardOfAccessor(accessor);
     const found = shard === null ? null : secretIdShardAt(env, mount, shard).findByAccessor(role.id, accessor, now);
-    return { tokenCidrs, used: judged(await found) };
+    return judged(await found);
   }
   const { shard, hash } = await placeOfSecretId(installation.keys, mount, role, secretId);
   const object = secretIdShardAt(env, mount, shard);
-  const used = checks.goesOn
-    ? judged(await object.find(role.id, hash, now))
-    : await object.use(role.id, hash, client, now, tokenOfUse(mount, role));
-  return { tokenCidrs, used };
+  if (checks.goesOn) return judged(await object.find(role.id, hash, now));
+  const { answer: used, isRepetition } = await attempted(env, (again) =>
+    object.use(role.id, hash, client, now, tokenOfUse(mount, role), again),
+  );
+  return isRepetition && !used.secretId && !used.isUnused ? err(LOST) : ok({ tokenCidrs, used });
 }
 
 function tokenOfUse(mount: Mount, { tokenEndsWithSecretId = false, token }: AppRole): TokenOfUse {

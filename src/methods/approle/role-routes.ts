@@ -1,7 +1,8 @@
 import { originOfCaller } from "../../auth/caller.ts";
 import { listRoute, showRoute } from "../../auth/record-routes.ts";
-import { mountOf, type Route, simpleRoute, tokenRoute } from "../../auth/route.ts";
+import { type CallContext, mountOf, type Route, simpleRoute, tokenRoute } from "../../auth/route.ts";
 import { DONE_OR_WARNED, NO_CONTENT } from "../../auth/route-description.ts";
+import { changedOnce } from "../../base/lost-call-retry.ts";
 import { ok, okUnless, type Result, refuse } from "../../base/result.ts";
 import { mountTtl } from "../../system/mount.ts";
 import { type FieldSchema, fieldSchema } from "../../wire/field-schema.ts";
@@ -9,6 +10,7 @@ import { namedSegment } from "../../wire/path-segment.ts";
 import { doneReply, warnedReply } from "../../wire/reply.ts";
 import { type ViewFields, view } from "../../wire/view.ts";
 import { isRoleName } from "../role-name.ts";
+import type { AppRoleWrite } from "./app-role-auth.ts";
 import { APP_ROLE_FIELDS, APP_ROLE_VIEW, type AppRole, type AppRoleFields, appRoleProblem } from "./role.ts";
 import { appRoleAuthOf, changeRoles, roleNameOf } from "./role-by-id.ts";
 
@@ -27,6 +29,12 @@ interface FieldEndpoints<F> {
   readonly reset: Partial<AppRoleFields>;
 }
 
+function writeRole(context: CallContext, write: AppRoleWrite): Promise<Result<readonly string[]>> {
+  return changeRoles(context, (auth) =>
+    changedOnce(context.env, (attempt) => auth.writeRole(roleNameOf(context), write, attempt)),
+  );
+}
+
 function fieldRoutes<F extends Partial<AppRoleFields>>({
   path,
   what,
@@ -37,15 +45,13 @@ function fieldRoutes<F extends Partial<AppRoleFields>>({
   const fullPath = `${ROLE_PATH}/${path}`;
   const [[name = ""] = []] = input.entries;
   const write = (context: Parameters<typeof changeRoles>[0], fields: Partial<AppRoleFields>) =>
-    changeRoles(context, (auth) =>
-      auth.writeRole(roleNameOf(context), {
-        fields,
-        mount: mountTtl(mountOf(context)),
-        fresh: null,
-        // The operation on this path is allowed already.
-        grants: { create: true, update: true },
-      }),
-    );
+    writeRole(context, {
+      fields,
+      mount: mountTtl(mountOf(context)),
+      fresh: null,
+      // The operation on this path is allowed already.
+      grants: { create: true, update: true },
+    });
   return [
     showRoute(fullPath, {
       summary: `Shows ${what} of a role.`,
@@ -196,9 +202,7 @@ export const APP_ROLE_ROUTES: readonly Route[] = [
       const { fields, verdict } = context;
       const fresh = { id: crypto.randomUUID(), roleId: crypto.randomUUID() };
       const mount = mountTtl(mountOf(context));
-      const written = await changeRoles(context, (auth) =>
-        auth.writeRole(roleNameOf(context), { fields, mount, fresh, grants: verdict }),
-      );
+      const written = await writeRole(context, { fields, mount, fresh, grants: verdict });
       return written.ok ? ok(warnedReply(written.value)) : written;
     },
   }),

@@ -3,6 +3,7 @@ import { listRoute } from "../../auth/record-routes.ts";
 import { type CallContext, mountOf, type Route, simpleRoute, tokenRoute } from "../../auth/route.ts";
 import { BEGUN, dataAnswer, NO_CONTENT } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
+import { changedOnce } from "../../base/lost-call-retry.ts";
 import { NOT_FOUND, ok, okUnless, type Result, refuse } from "../../base/result.ts";
 import { mountTtl } from "../../system/mount.ts";
 import { fieldSchema } from "../../wire/field-schema.ts";
@@ -55,7 +56,9 @@ async function makeSecretId(context: CallContext, fields: SecretIdFields, secret
   const planned = planSecretId(role, fields, newAccessor(shard), mountTtl(mount), now);
   if (!planned.ok) return planned;
   const { accessor, usesLeft, ttl } = planned.value;
-  const registered = await secretIdShardAt(context.env, mount, shard).register(role.id, hash, planned.value, now);
+  const registered = await changedOnce(context.env, (attempt) =>
+    secretIdShardAt(context.env, mount, shard).register(role.id, hash, planned.value, now, attempt),
+  );
   if (!registered.ok) return registered;
   context.request.notes.targetAccessor = accessor;
   return dataReply({

@@ -59,7 +59,8 @@ export function secretIdShardNames(uuid: string): string[] {
 
 /** How a shard is called in a cluster. */
 const RULES = {
-  repeated: ["register", "parentOf", "find", "findOfRoles", "findByAccessor", "list", "search"],
+  repeated: ["parentOf", "find", "findOfRoles", "findByAccessor", "list", "search"],
+  byCaller: ["register", "use"],
 } as const;
 
 /** Returns the shard of a mount with this number. */

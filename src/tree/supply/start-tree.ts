@@ -1,5 +1,6 @@
 import { currentTime } from "../../base/clock.ts";
 import type { LocationHint } from "../../base/location.ts";
+import { repeated } from "../../base/lost-call-retry.ts";
 import { failureOfPlatform, isRefusedCall } from "../../base/platform-errors.ts";
 import { err, ok, type Result, unavailable } from "../../base/result.ts";
 import type { Keys } from "../../crypto/key-ring.ts";
@@ -40,8 +41,9 @@ export async function startTree(
     const ids = await newTokenIds(keys, treeId, currentTime(), customId);
     const prepared = prepare ? await prepare({ treeId, row: ids.row }) : ok([]);
     if (!prepared.ok) return prepared;
-    const tree = treeAt(env, treeId, location);
-    const created = await unlessRefused(() => tree.create(spec, ids, ledger, prepared.value));
+    const create = async (again: boolean) =>
+      await treeAt(env, treeId, location).create(spec, ids, ledger, prepared.value, again);
+    const created = await unlessRefused(() => repeated(env.deployment, create));
     if (!created.ok) return created;
     if (created.value === "taken") continue;
     noteChange(treeId, currentTime());

@@ -1,9 +1,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { CLUSTER, NETWORK } from "../../../src/app/deployments.ts";
-import { AppRoleSecretIds } from "../../../src/methods/approle/app-role-secret-ids.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
-import { mountAppRole } from "../../support/app-role.ts";
 import { atCalls, atNth, holdAlarms } from "../../support/calls.ts";
 import { runAs } from "../../support/deployments.ts";
 import { advance } from "../../support/leases.ts";
@@ -200,6 +198,16 @@ describe("a call that a cluster loses", () => {
     expect(await countRows(stub)).toBe(2);
   });
 
+  it.each(["before", "after"] as const)("makes one child with a chosen id: lost %s it was made", async (when) => {
+    const parent = await newToken({ policies: ["root"] });
+    atNth(TokenTree, "insert", 1, losing(when));
+    const made = await asHolder(parent, "POST", "auth/token/create", { ttl: "1h", id: `chosen-${when}` });
+    expect(made.status).toBe(200);
+    expect((await lookUp(`chosen-${when}`)).status).toBe(200);
+    const { stub } = await inNetwork(() => locate(parent));
+    expect(await countRows(stub)).toBe(2);
+  });
+
   it.each(["before", "after"] as const)("gives the answer of a wrapping token once: lost %s", async (when) => {
     const own = await wrap();
     lose(when);
@@ -246,23 +254,49 @@ describe("a call that a cluster loses", () => {
 
   it.each(["before", "after"] as const)("makes one orphan: lost %s it was made", async (when) => {
     const created = atNth(TokenTree, "create", 1, losing(when));
-    const token = await newToken();
-    expect((await lookUp(token)).status).toBe(200);
-    // The id of the tree, and all else, is that of the first attempt.
-    expect(created.calls.map(({ args: [, { accessor }] }) => accessor)).toEqual(
-      Array(2).fill((await lookUp(token)).body.data.accessor),
-    );
+    const { accessor } = (await lookUp(await newToken())).body.data;
+    const made = created.calls.map(({ args: [, ids] }) => ids.accessor);
+    // A tree that knows of no token is not started again: the token that it had may have been revoked.
+    expect(made.map((one) => one === accessor)).toEqual(when === "after" ? [true, true] : [false, false, true]);
   });
 
-  it.each(["before", "after"] as const)("makes one secret-id: lost %s it was made", async (when) => {
-    runAs(NETWORK);
-    const roles = await mountAppRole(root, `approle-${when}`);
-    await roles.role("web");
-    runAs(CLUSTER);
-    atNth(AppRoleSecretIds, "register", 1, losing(when));
-    const { secret_id_accessor: accessor } = await roles.secretId("web");
-    const list = await asHolder(root, "GET", `auth/approle-${when}/role/web/secret-id?list=true`);
-    expect(list.body.data.keys).toEqual([accessor]);
+  it("does not bring back an orphan that was revoked before the repetition", async () => {
+    const ends: string[] = [];
+    const lost = atCalls(TokenTree, "create", async ({ id, args: [, { accessor }], proceed }) => {
+      const made = await proceed();
+      if (ends.length > 0) return made;
+      ends.push(accessor);
+      await call("POST", "auth/token/revoke-accessor", { token: root, body: { accessor } });
+      await treeOf(id).sweep();
+      throw new Error(LOST);
+    });
+    expect((await lookUp(await newToken())).body.data.accessor).not.toBe(ends[0]);
+    lost.end();
+    const ended = { token: root, body: { accessor: ends[0] } };
+    expect((await call("POST", "auth/token/lookup-accessor", ended)).status).toBe(400);
+  });
+
+  it("does not replace a value that was written to a cubbyhole before the repetition", async () => {
+    const token = await newToken();
+    const write = (b: string) => asHolder(token, "PUT", "cubbyhole/a", { b });
+    const lost = lose("after", 1, "run", async () => {
+      lost.end();
+      expect((await write("newer")).status).toBe(204);
+    });
+    expect((await write("older")).status).toBe(204);
+    expect((await asHolder(token, "GET", "cubbyhole/a")).body.data).toEqual({ b: "newer" });
+  });
+
+  it("counts one use when the first attempt arrives after the repetition", async () => {
+    const token = await newToken({ num_uses: 3 });
+    const { calls, end } = atCalls(TokenTree, "run", ({ proceed }) => {
+      if (calls.length > 1) return proceed();
+      throw new Error(LOST);
+    });
+    expect((await lookUp(token)).body.data.num_uses).toBe(2);
+    end();
+    for (const { id, args } of calls.slice(0, 1)) await treeOf(id).run(...args);
+    expect((await lookUp(token)).body.data.num_uses).toBe(1);
   });
 
   it("is not repeated on Cloudflare's network, which has repeated it already", async () => {

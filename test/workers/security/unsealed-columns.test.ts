@@ -12,9 +12,9 @@ import { bindings } from "../../support/service.ts";
 
 /** The schemas of each class, by the beginnings of the names of their migrations. */
 const SCHEMAS: Readonly<Record<string, readonly string[]>> = {
-  all: ["ORIGIN"],
+  all: ["ORIGIN", "CARRIED_OUT_CALL"],
   System: ["SYSTEM", "LIST_OPENING", "RESTORE", "SETUP", "POLICY_VERSION", "AUDIT_NUMBER", "AUDIT_BACKLOG"],
-  TokenTree: ["TOKEN", "TOKEN_INDEX", "LISTING_MARK", "ROW_FLOOR", "CARRIED_OUT_CALL", "CUBBYHOLE", "LEASE"],
+  TokenTree: ["TOKEN", "TOKEN_INDEX", "LISTING_MARK", "ROW_FLOOR", "CUBBYHOLE", "LEASE"],
   CustomIds: ["CUSTOM_ID"],
   AccessorShard: ["ACCESSOR_SHARD", "FREE_TREES"],
   LeaseWalk: ["LEASE_WALK"],

@@ -1,6 +1,7 @@
 import { MountObject } from "../../../auth/mount-object.ts";
 import { currentTime, type Ms, type Seconds } from "../../../base/clock.ts";
 import { logInfo } from "../../../base/log.ts";
+import type { CallAttempt } from "../../../base/lost-call-retry.ts";
 import { DENIED, err, ok, type Result, refuse } from "../../../base/result.ts";
 import type { Env } from "../../../env.ts";
 import { mayWrite, type WriteGrants } from "../../../policy/write-grants.ts";
@@ -238,16 +239,19 @@ export class CloudAuth extends MountObject<Env> {
     name: string,
     write: Omit<RoleChangeInput, "before">,
     grants: WriteGrants,
+    attempt: CallAttempt = {},
   ): Promise<Result<CloudRoleChange>> {
     await this.keys.open();
     const { roles } = this.#lists;
     const before = roles.read(name);
-    if (!mayWrite(before, grants)) return err(DENIED);
     const change = changeCloudRole({ ...write, before });
+    if (change.ok && this.carriedOut.has(attempt, "write")) return change;
+    if (!mayWrite(before, grants)) return err(DENIED);
     if (!change.ok || change.value.kind === "unresolved") return change;
     const { role } = change.value;
     if (JSON.stringify(role).length > MAX_ROLE_LENGTH) return refuse("the role is too large");
     const written = roles.replace(name, before, role);
+    if (written.ok) this.carriedOut.add(attempt, "write");
     return written.ok ? change : written;
   }
 

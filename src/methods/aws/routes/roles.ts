@@ -3,6 +3,7 @@ import { type CallContext, mountOf, type Route, tokenRoute } from "../../../auth
 import { DONE_OR_WARNED, dataAnswer } from "../../../auth/route-description.ts";
 import { tokenFieldsProblem } from "../../../auth/token-settings.ts";
 import { nameKey } from "../../../base/case-folding.ts";
+import { changedOnce } from "../../../base/lost-call-retry.ts";
 import { MAX_PARALLEL_CALLS } from "../../../base/parallel.ts";
 import { err, inContext, ok, okUnless, type Result, refuse, unavailable } from "../../../base/result.ts";
 import { type MountTtl, mountTtl } from "../../../system/mount.ts";
@@ -120,7 +121,9 @@ async function writeRole(
   let resolved: Readonly<Record<string, string>> = {};
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const write = { sent: context.prepared, mount: mountTtl(mount), fresh: { roleId, sealedTagKey }, resolved };
-    const written = await changeConfiguration(context, (auth) => auth.writeRole(nameOf(context), write, verdict));
+    const written = await changeConfiguration(context, (auth) =>
+      changedOnce(env, (attempt) => auth.writeRole(nameOf(context), write, verdict, attempt)),
+    );
     if (!written.ok) return written;
     if (written.value.kind === "changed") return ok(warnedReply(written.value.warnings));
     const answer = await resolvePrincipals({ env, installation, mount }, written.value.arns);

@@ -338,6 +338,7 @@ describe("the end of a secret-id", () => {
       secretId: null,
       excludedBy: null,
       parent: null,
+      isUnused: true,
     });
   });
 });

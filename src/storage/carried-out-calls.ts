@@ -1,11 +1,11 @@
 import { currentTime, type Ms } from "../base/clock.ts";
-import { type Migration, type SchemaVersions, Tables } from "../storage/tables.ts";
-import type { CallAttempt } from "../token/actions.ts";
+import type { CallAttempt } from "../base/lost-call-retry.ts";
+import { type Migration, type SchemaVersions, Tables } from "./tables.ts";
 
 export const CARRIED_OUT_CALL_MIGRATIONS: readonly Migration[] = [
   {
     version: 1,
-    description: "calls that counted a use or ended a token, by token",
+    description: "calls that had an effect; row: of a token in its tree",
     sql: `
       CREATE TABLE carried_out (
         call TEXT NOT NULL,
@@ -21,13 +21,14 @@ export const CARRIED_OUT_CALL_MIGRATIONS: readonly Migration[] = [
 /** Longer than a call can be repeated, with the difference of the clocks of two nodes. */
 const KEPT_MS: Ms = 60_000;
 
-/** What a call must not do twice to a token: count its use, or end it. */
-type Effect = "use" | "end";
+/** What a call must not do twice: count a use, end a token, write. */
+type Effect = "use" | "end" | "write";
 
 /**
- * The calls of the last minute that counted a use of a token of this tree, or ended one. A cluster repeats lost calls,
- * also at the next owner of the tree. By these rows the tree recognises a call whose first attempt was carried out. A
- * row is written in the transaction of its effect.
+ * The calls of the last minute that had an effect on this object, or on a token of this tree. A cluster repeats lost
+ * calls, also at the next owner of the object. By these rows the object recognises another attempt of a call that was
+ * carried out: the repetition, or a first attempt that arrives after it. A row is written in the transaction of its
+ * effect.
  */
 export class CarriedOutCalls {
   readonly #tables: Tables;
@@ -37,20 +38,20 @@ export class CarriedOutCalls {
     this.#tables = new Tables(sql, CARRIED_OUT_CALL_MIGRATIONS, "carried_out", versions);
   }
 
-  /** Resets the store while the storage of the tree is deleted. */
+  /** Resets the store while the storage of the object is deleted. */
   forget(): void {
     this.#tables.forget();
   }
 
-  /** True when an earlier attempt of this call had the effect on the token of this row. */
-  has({ callId, again }: CallAttempt, row: number, effect: Effect): boolean {
-    if (!again || callId === undefined) return false;
+  /** True when another attempt of this call had the effect. @param row of the token in its tree. */
+  has({ callId }: CallAttempt, effect: Effect, row = 0): boolean {
+    if (callId === undefined) return false;
     const query = "SELECT 1 FROM carried_out WHERE call = ? AND row = ? AND effect = ?";
     return this.#tables.exec(query, callId, row, effect).toArray().length > 0;
   }
 
   /** Called in the transaction of the effect. */
-  add({ callId }: CallAttempt, row: number, effect: Effect): void {
+  add({ callId }: CallAttempt, effect: Effect, row = 0): void {
     if (callId === undefined) return;
     const now = currentTime();
     this.#prune(now);

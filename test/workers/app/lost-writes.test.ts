@@ -1,0 +1,232 @@
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { CLUSTER, NETWORK } from "../../../src/app/deployments.ts";
+import { AppRoleAuth } from "../../../src/methods/approle/app-role-auth.ts";
+import { AppRoleSecretIds } from "../../../src/methods/approle/app-role-secret-ids.ts";
+import { CloudAuth } from "../../../src/methods/aws/mount/cloud-auth.ts";
+import { RoleMount } from "../../../src/methods/role-mount.ts";
+import { System } from "../../../src/system/system.ts";
+import { TokenRoles } from "../../../src/token/roles/token-roles.ts";
+import { type AppRoleMount, mountAppRole } from "../../support/app-role.ts";
+import { atCalls, atNth, holdAlarms } from "../../support/calls.ts";
+import { runAs } from "../../support/deployments.ts";
+import { call, initialized, tokenUnder } from "../../support/service.ts";
+
+const LOST = "Network connection lost.";
+const WHEN = ["before", "after"] as const;
+
+let root: string;
+let roles: AppRoleMount;
+let roleId: string;
+
+const post = (path: string, body: unknown = {}) => call("POST", path, { token: root, body });
+const get = (path: string) => call("GET", path, { token: root });
+const remove = (path: string) => call("DELETE", path, { token: root });
+
+beforeAll(async () => {
+  root = await initialized();
+  roles = await mountAppRole(root, "approle");
+  roleId = await roles.role("web", { token_ttl: "1h" });
+  for (const type of ["aws", "jwt", "kubernetes"]) await post(`sys/auth/${type}`, { type });
+});
+
+beforeEach(() => {
+  runAs(CLUSTER);
+  holdAlarms();
+  vi.spyOn(console, "error").mockReturnValue();
+});
+
+afterEach(() => runAs(NETWORK));
+
+/** Stands in for a method whose next call is lost, after it was carried out or before; then `meanwhile` happens. */
+function losing(when: "before" | "after", meanwhile: () => unknown = () => {}) {
+  return async <T>(proceed: () => Promise<T>): Promise<T> => {
+    if (when === "after") await proceed();
+    await meanwhile();
+    throw new Error(LOST);
+  };
+}
+
+describe("a secret-id in a cluster", () => {
+  const lookUp = (secretId: string) => roles.ask("POST", "role/web/secret-id/lookup", { secret_id: secretId });
+  const destroy = (secretId: string) => roles.ask("POST", "role/web/secret-id/destroy", { secret_id: secretId });
+  const login = async (secretId: string) => (await roles.login(roleId, secretId)).status;
+
+  it.each(WHEN)("is made once: its call is lost %s it was made", async (when) => {
+    await roles.role(when);
+    atNth(AppRoleSecretIds, "register", 1, losing(when));
+    const { secret_id_accessor: accessor } = await roles.secretId(when);
+    expect((await roles.ask("LIST", `role/${when}/secret-id`)).body.data.keys).toEqual([accessor]);
+  });
+
+  it("does not come back when it is destroyed before its making is repeated", async () => {
+    const destroyed = async () => expect((await destroy("chosen")).status).toBe(204);
+    atNth(AppRoleSecretIds, "register", 1, losing("after", destroyed));
+    expect((await roles.ask("POST", "role/web/custom-secret-id", { secret_id: "chosen" })).status).toBe(200);
+    expect((await lookUp("chosen")).status).toBe(204);
+  });
+
+  it("gets no use back when it is used before its making is repeated", async () => {
+    const used = async () => expect(await login("used")).toBe(200);
+    atNth(AppRoleSecretIds, "register", 1, losing("after", used));
+    await roles.ask("POST", "role/web/custom-secret-id", { secret_id: "used", num_uses: 1 });
+    expect(await login("used")).toBe(400);
+  });
+
+  it.each(WHEN)("counts one use: the call of a login is lost %s it was counted", async (when) => {
+    const { secret_id: secretId } = await roles.secretId("web", { num_uses: 3 });
+    atNth(AppRoleSecretIds, "use", 1, losing(when));
+    expect(await login(secretId)).toBe(200);
+    expect((await lookUp(secretId)).body.data.secret_id_num_uses).toBe(2);
+  });
+
+  it.each(WHEN)("counts its last use: the call of a login is lost %s it was counted", async (when) => {
+    const { secret_id: secretId, secret_id_accessor: accessor } = await roles.secretId("web", {
+      num_uses: 1,
+      metadata: { of: "the secret-id" },
+    });
+    atNth(AppRoleSecretIds, "use", 1, losing(when));
+    const { status, body } = await roles.login(roleId, secretId);
+    expect([status, body.auth?.metadata]).toEqual([200, { of: "the secret-id", role_name: "web" }]);
+    expect(await login(secretId)).toBe(400);
+    expect((await lookUp(secretId)).status).toBe(204);
+    const listed = await roles.ask("LIST", "role/web/secret-id");
+    expect(listed.body.data?.keys ?? []).not.toContain(accessor);
+  });
+
+  it("ends the tokens of a login that is repeated", async () => {
+    const ofRole = await roles.role("ending", { token_ends_with_secret_id: true });
+    const { secret_id: secretId } = await roles.secretId("ending", { num_uses: 1 });
+    atNth(AppRoleSecretIds, "use", 1, losing("after"));
+    const { body } = await roles.login(ofRole, secretId);
+    const token: string = body.auth.client_token;
+    const lookUpSelf = async () => (await call("GET", "auth/token/lookup-self", { token })).status;
+    expect(await lookUpSelf()).toBe(200);
+    await roles.ask("POST", "role/ending/secret-id/destroy", { secret_id: secretId });
+    expect(await lookUpSelf()).toBe(403);
+  });
+
+  it.each([
+    [3, "the secret-id is destroyed"],
+    [1, "its role is deleted"],
+  ] as const)("gives no login when, of %i uses, one is counted and then %s", async (uses, what) => {
+    const name = `ends-${uses}-${what.length}`;
+    const ofRole = await roles.role(name);
+    const { secret_id: secretId } = await roles.secretId(name, { num_uses: uses });
+    const ended = () => {
+      if (what === "its role is deleted") return roles.ask("DELETE", `role/${name}`);
+      return roles.ask("POST", `role/${name}/secret-id/destroy`, { secret_id: secretId });
+    };
+    atNth(AppRoleSecretIds, "use", 1, losing("after", ended));
+    expect((await roles.login(ofRole, secretId)).status).toBe(503);
+  });
+
+  it("that no attempt of a login has found is refused", async () => {
+    atNth(AppRoleSecretIds, "use", 1, losing("before"));
+    expect(await login("unknown")).toBe(400);
+  });
+
+  it("that an object of 1.0.0-rc.1 may have used up is a 503", async () => {
+    const { secret_id: secretId } = await roles.secretId("web", { num_uses: 1 });
+    const { calls } = atCalls(AppRoleSecretIds, "use", async ({ args, proceed }) => {
+      const [role, hash, client, now, token] = args;
+      const { isUnused: _, ...used } = await proceed(role, hash, client, now, token);
+      if (calls.length > 1) return used;
+      throw new Error(LOST);
+    });
+    expect(await login(secretId)).toBe(503);
+  });
+});
+
+describe("a policy in a cluster", () => {
+  const PATH = "sys/policies/acl/p";
+  const text = (path: string) => `path "${path}" { capabilities = ["read"] }`;
+  const write = (path: string, fields: object = {}) => post(PATH, { policy: text(path), ...fields });
+  const read = async () => (await get(PATH)).body.data;
+
+  beforeEach(async () => {
+    await remove(PATH);
+    await write("first");
+  });
+
+  it.each(WHEN)("is written once: the call is lost %s it was carried out", async (when) => {
+    atNth(System, "writePolicy", 1, losing(when));
+    expect((await write("second", { cas: 1 })).status).toBe(204);
+    expect(await read()).toMatchObject({ version: 2, policy: text("second") });
+  });
+
+  it.each(WHEN)("is changed once: the call is lost %s it was carried out", async (when) => {
+    atNth(System, "patchPolicy", 1, losing(when));
+    const headers = { "Content-Type": "application/merge-patch+json" };
+    const patched = await call("PATCH", PATH, { token: root, body: { policy: text("second") }, headers });
+    expect(patched.status).toBe(200);
+    expect(await read()).toMatchObject({ version: 2, policy: text("second") });
+  });
+
+  it.each(WHEN)("is deleted once: the call is lost %s it was carried out", async (when) => {
+    atNth(System, "deletePolicy", 1, losing(when));
+    expect((await remove(`${PATH}?cas=1`)).status).toBe(204);
+    expect((await get(PATH)).status).toBe(404);
+  });
+
+  it("keeps what another request wrote before the repetition", async () => {
+    const newer = async () => expect((await write("newer")).status).toBe(204);
+    atNth(System, "writePolicy", 1, losing("after", newer));
+    expect((await write("older")).status).toBe(204);
+    expect(await read()).toMatchObject({ version: 3, policy: text("newer") });
+    atNth(System, "deletePolicy", 1, losing("after", newer));
+    expect((await remove(PATH)).status).toBe(204);
+    expect(await read()).toMatchObject({ policy: text("newer") });
+  });
+
+  it("that a repeated write can't have is a 503", async () => {
+    atNth(System, "writePolicy", 1, losing("before"));
+    expect((await write("second", { cas: 7 })).status).toBe(503);
+    expect((await write("second", { cas: 7 })).status).toBe(400);
+  });
+});
+
+describe.each([
+  ["a token role", TokenRoles, "write", "auth/token/roles/r", "token_explicit_max_ttl"],
+  ["an AppRole role", AppRoleAuth, "writeRole", "auth/approle/role/r", "token_max_ttl"],
+  ["an AWS role", CloudAuth, "writeRole", "auth/aws/role/r", "token_max_ttl"],
+  ["a JWT role", RoleMount, "writeRole", "auth/jwt/role/r", "token_max_ttl"],
+  ["a Kubernetes role", RoleMount, "writeRole", "auth/kubernetes/role/r", "token_max_ttl"],
+] as const)("%s in a cluster", (_, type, method, path, field) => {
+  const fieldsOf = (seconds: number) => ({
+    ...(path.includes("aws") && { bound_ami_id: "ami-1", auth_type: "ec2" }),
+    ...(path.includes("jwt") && { role_type: "jwt", user_claim: "sub", bound_audiences: "a" }),
+    ...(path.includes("kubernetes") && {
+      bound_service_account_names: "a",
+      bound_service_account_namespaces: "b",
+      audience: "c",
+    }),
+    [field]: seconds,
+  });
+  const write = async (seconds: number) => post(path, fieldsOf(seconds));
+  const read = async () => (await get(path)).body.data[field];
+  /** More than the mount allows. */
+  const TOO_LONG = 40 * 86_400;
+
+  it.each(WHEN)("is written, with its warnings: the call is lost %s it was carried out", async (when) => {
+    const calls = atNth(type as never, method as never, 1, losing(when) as never).calls;
+    const { status, body } = await write(TOO_LONG);
+    expect([status, body.warnings?.length]).toEqual([200, 1]);
+    expect(await read()).toBe(TOO_LONG);
+    expect(calls).toHaveLength(2);
+  });
+
+  it("is written by a caller that may only create it", async () => {
+    const token = await tokenUnder(root, `path "${path}-new" { capabilities = ["create"] }`);
+    const create = () => call("POST", `${path}-new`, { token, body: fieldsOf(10) });
+    atNth(type as never, method as never, 1, losing("after") as never);
+    expect((await create()).status).toBe(204);
+    expect((await create()).status).toBe(403);
+  });
+
+  it("keeps what another request wrote before the repetition", async () => {
+    const newer = async () => expect((await write(20)).status).toBe(204);
+    atNth(type as never, method as never, 1, losing("after", newer) as never);
+    expect((await write(10)).status).toBe(204);
+    expect(await read()).toBe(20);
+  });
+});
