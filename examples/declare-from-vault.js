@@ -35,7 +35,15 @@ async function read(path, query = "") {
   throw new Error(`GET ${path}: ${response.status} ${(body.errors ?? []).join("; ")}`);
 }
 
-const list = async (path) => (await read(path, "?list=true"))?.keys ?? [];
+/** The names at a path. A group may be named `../..`, and its address would be that of something else. */
+async function list(path) {
+  const names = (await read(path, "?list=true"))?.keys ?? [];
+  return names.filter((name) => {
+    const isRelative = /(?:^|\/)\.\.?(?:\/|$)/.test(name);
+    if (isRelative) say(`${path}/${name}: left out, no address leads to it`);
+    return !isRelative;
+  });
+}
 
 /** False for the empty value of a field that is not set. A boolean counts as set: its default may be true. */
 const isSet = (value) =>

@@ -44,7 +44,9 @@ const ANSWERS: Record<string, object> = {
     metadata: { team: "edge" },
     disabled: false,
   },
-  "identity/group/name?list=true": { keys: ["staff"] },
+  "identity/group/name?list=true": { keys: ["..", "../../oidc/config", "staff"] },
+  "identity/group/": { policies: ["of no group"] },
+  "identity/oidc/config": { policies: ["of no group"] },
   "identity/group/name/staff": { id: "2", name: "staff", type: "external", policies: [], member_entity_ids: ["1"] },
 };
 
@@ -109,6 +111,8 @@ describe("a declaration of what another server has", () => {
       "auth/ldap: left out, Grove has no method of the type ldap",
       "auth/sso/config: no server shows oidc_client_secret; write it into the file if it is used",
       "auth/cloud: config/sts and config/certificate, of each account, are not in the file",
+      "identity/group/name/..: left out, no address leads to it",
+      "identity/group/name/../../oidc/config: left out, no address leads to it",
       "identity: aliases of entities and members of groups have ids of their server, and are not in the file",
     ]);
     expect(new Set(asked.map(({ method }) => method))).toEqual(new Set(["GET"]));
