@@ -1,5 +1,6 @@
 import { hasLostSystem, LOST_SYSTEM } from "../backup/saved-objects.ts";
 import { currentTime, type Ms } from "../base/clock.ts";
+import { logFailedWork } from "../base/log.ts";
 import { err, invalid, ok, type Result } from "../base/result.ts";
 import { importKeys, newKeyRing, parseSealKey, type SealKey, sealKeyRing } from "../crypto/key-ring.ts";
 import type { Env } from "../env.ts";
@@ -60,7 +61,12 @@ export async function initialize(env: Env, loaded: Result<Installation>, rootId:
     return err(ALREADY_INITIALIZED);
   }
   await refreshInstallation(env);
-  await publishRecent(env, currentTime());
+  try {
+    await publishRecent(env, currentTime());
+  } catch (error) {
+    // It is listed later. The answer is given once, and must not be lost for a list.
+    logFailedWork("list of accessors", error);
+  }
   return ok(ids.token);
 }
 

@@ -148,29 +148,35 @@ export function publish(env: ListingEnv, update: TreeUpdate): void {
   sendIn(env, CALL_DELAY_MS);
 }
 
-/** Sends all pending updates now. Once this returns the shards have them, unless one of them does not answer. */
-export async function publishPending(env: ListingEnv): Promise<void> {
-  for (let waited = 0; waited < MAX_WAIT_MS; waited += LOOK_MS) {
-    if (!(await send(env)) || UPDATES.isQuiet) return;
-    await sleep(LOOK_MS);
-  }
+/** The error of a shard that did not take its updates: they are sent again later. */
+interface FailedCall {
+  readonly error: unknown;
 }
 
-/** Sends pending updates. Returns false when a shard did not answer: its updates are sent again later. */
-async function send(env: ListingEnv): Promise<boolean> {
+/** Sends all pending updates now. Once this returns null the shards have them, unless a call is lost. */
+export async function publishPending(env: ListingEnv): Promise<FailedCall | null> {
+  for (let waited = 0; waited < MAX_WAIT_MS; waited += LOOK_MS) {
+    const failed = await send(env);
+    if (failed || UPDATES.isQuiet) return failed;
+    await sleep(LOOK_MS);
+  }
+  return null;
+}
+
+async function send(env: ListingEnv): Promise<FailedCall | null> {
   try {
     await UPDATES.send(async (shard, updates) => accessorShard(env, shard).applyUpdates(updates), currentTime());
-    return true;
+    return null;
   } catch (error) {
     logFailedWork("list of accessors", error);
     sendIn(env, RETRY_MS);
-    return false;
+    return { error };
   }
 }
 
 function sendIn(env: ListingEnv, ms: Ms): void {
   TIMER.in(ms, async () => {
-    if (!(await send(env))) return;
+    if (await send(env)) return;
     const next = UPDATES.nextSendIn;
     if (next !== null) sendIn(env, next);
   });
@@ -233,6 +239,9 @@ async function recoverLists(env: ListingEnv): Promise<void> {
 /**
  * Publishes the updates of all trees of this isolate, and of the trees in other isolates that its requests changed
  * recently, so that a client finds what it created.
+ *
+ * @throws when a shard does not take its updates, as on a full disk: a list without them would say that a live token is
+ * not there.
  */
 export async function publishRecent(env: ListingEnv, now: Ms): Promise<void> {
   await recoverLists(env);
@@ -241,5 +250,6 @@ export async function publishRecent(env: ListingEnv, now: Ms): Promise<void> {
   await inGroups([...waiting], (treeId) => treeAt(env, treeId).enqueueUpdates());
   const elsewhere = env.deployment.treesElsewhere(changed).filter((treeId) => !waiting.has(treeId));
   await inGroups(elsewhere, (treeId) => treeAt(env, treeId).publishUpdates());
-  await publishPending(env);
+  const failed = await publishPending(env);
+  if (failed) throw failed.error;
 }

@@ -287,6 +287,20 @@ it.each([
   expect(published.calls.map(({ id }) => id)).toEqual([stub.id.toString()]);
 });
 
+it.each([
+  ["a list", "GET", "sys/tokens?display_name=token-unstored", undefined],
+  ["a count", "GET", "sys/tokens/summary", undefined],
+  ["a revocation that counts first", "POST", "sys/tokens/revoke", { display_name: "token-unstored" }],
+])("%s is refused as long as a shard can't store a new token", async (_, method, path, body) => {
+  const full = failing(AccessorShard, "applyUpdates", "database or disk is full: SQLITE_FULL");
+  const { accessor } = await createToken(root, { display_name: "unstored", policies: ["default"] });
+  const answer = await call(method, path, { token: root, ...(body && { body }) });
+  expect(answer.status).toBe(503);
+  expect(answer.body).toEqual({ errors: [expect.stringContaining("the disk of the service is full")] });
+  full.end();
+  expect((await listed("display_name=token-unstored")).tokens).toContainEqual(expect.objectContaining({ accessor }));
+});
+
 describe("the last use of a token", () => {
   it("is published to the hour, once an hour, and kept when the tree has forgotten it", async () => {
     const made = await createToken(root, { display_name: "used", no_parent: true, policies: ["default"] });
@@ -399,9 +413,9 @@ describe("a crash between the answer to a creation and the call that lists the t
   });
 
   it("of the shard makes the trees send their tokens again", async () => {
-    const gone = failing(AccessorShard, "applyUpdates", "the shard is gone");
+    const gone = failing(AccessorShard, "applyUpdates", "Network connection lost.");
     const made = await createToken(root, { no_parent: true, policies: ["web"] });
-    expect(await accessors()).not.toContain(made.accessor);
+    expect((await call("GET", "auth/token/accessors?list=true", { token: root })).status).toBe(503);
     gone.end();
     expect(await accessors()).toContain(made.accessor);
   });

@@ -3,10 +3,11 @@ import { describe, expect, it } from "vitest";
 import { version } from "../../../package.json";
 import { app } from "../../../src/app/app.ts";
 import worker from "../../../src/index.ts";
+import { AccessorShard } from "../../../src/listing/accessor-shard.ts";
 import { systemOf } from "../../../src/system/system.ts";
 import { tidyOf } from "../../../src/tidy/tidy.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
-import { callsTo } from "../../support/calls.ts";
+import { callsTo, failing } from "../../support/calls.ts";
 import { bindings, call } from "../../support/service.ts";
 
 async function callWith(overrides: Record<string, unknown>, method: string, path: string, token?: string) {
@@ -79,8 +80,10 @@ describe("a new installation", () => {
     expect((await callWith({ ...secret, GROVE_SEAL_KEY: "1:AAAA" }, "PUT", "sys/init", "the-secret")).status).toBe(503);
   });
 
-  it("gives the root token once, also when two ask at the same time", async () => {
+  it("gives the root token once, also when two ask at the same time and no list can store it", async () => {
+    const full = failing(AccessorShard, "applyUpdates", "database or disk is full: SQLITE_FULL");
     const answers = await Promise.all([call("PUT", "sys/init"), call("POST", "sys/init"), call("PUT", "sys/init")]);
+    full.end();
     const winners = answers.filter(({ status }) => status === 200);
     expect(winners).toHaveLength(1);
     for (const { status, body } of answers.filter((answer) => !winners.includes(answer))) {
