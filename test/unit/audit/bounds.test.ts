@@ -51,6 +51,14 @@ describe("refusals", () => {
     expect(bound.takeEnded(2 * HOUR_MS)).toEqual([]);
   });
 
+  it("are no more in full after the clock was set back", () => {
+    const bound = new RefusalBound("token");
+    const admitted = (now: number) =>
+      Array.from({ length: MAX_IN_FULL + 5 }, () => bound.admit("a", now)).filter(Boolean).length;
+    expect(admitted(2 * HOUR_MS)).toBe(MAX_IN_FULL);
+    expect([admitted(HOUR_MS), admitted(2 * HOUR_MS)]).toEqual([0, 0]);
+  });
+
   it("of very many addresses are bounded together, and counted together", () => {
     const bound = new RefusalBound("network");
     let admitted = 0;

@@ -65,6 +65,19 @@ describe("a call in a cluster", () => {
     expect([waited > 3_500, waited < 4_500]).toEqual([true, true]);
   });
 
+  it("may have been carried out before a leaving node refuses it", async () => {
+    const leaving = new ObjectMoves();
+    leaving.leave();
+    const seen: boolean[] = [];
+    const call = async (again: boolean) => {
+      seen.push(again);
+      if (seen.length === 1) throw LOST;
+      if (seen.length === 2) leaving.accept();
+    };
+    await repeated(CLUSTER, call, async () => {});
+    expect(seen).toEqual([false, true, true]);
+  });
+
   it("is not repeated when an object behind the called one has repeated it in vain", async () => {
     const behind = failing(LOST, 100);
     let calls = 0;

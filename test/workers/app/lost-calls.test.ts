@@ -208,6 +208,21 @@ describe("a call that a cluster loses", () => {
     expect(await countRows(stub)).toBe(2);
   });
 
+  it("does not give another child for its own that got its row number meanwhile", async () => {
+    const parent = await newToken({ policies: ["root"] });
+    const { calls } = atCalls(TokenTree, "run", async ({ args: [request], proceed }) => {
+      if (calls.length > 1) return proceed();
+      const { action } = request;
+      if (action?.kind !== "create" || !action.ids) throw new Error("a child is made with its ids");
+      const ids = { ...action.ids, verifier: new Uint8Array(24), accessorTail: new Uint8Array(24) };
+      await proceed({ ...request, callId: "of another request", action: { ...action, ids } });
+      throw new Error(LOST);
+    });
+    const { status, body } = await asHolder(parent, "POST", "auth/token/create", { ttl: "1h" });
+    expect(status).toBe(200);
+    expect((await lookUp(body.auth.client_token)).status).toBe(200);
+  });
+
   it.each(["before", "after"] as const)("gives the answer of a wrapping token once: lost %s", async (when) => {
     const own = await wrap();
     lose(when);

@@ -27,7 +27,7 @@ import { rowsOf } from "../../support/rows.ts";
 import { bindings, call, createToken, initialized, keysOf, tokenUnder } from "../../support/service.ts";
 import { alter } from "../../support/storage-writer.ts";
 import { api, createOrganization, resource } from "../../support/teams.ts";
-import { locate } from "../../support/trees.ts";
+import { holdSweeps, locate } from "../../support/trees.ts";
 
 afterEach(() => {
   vi.useRealTimers();
@@ -112,6 +112,11 @@ it("brings back tokens, values, leases, teams, entities and policies, and lists 
   expect(await statusOf(grandchild.client_token)).toBe(403);
 });
 
+async function customIdEntries() {
+  const shards = Array.from({ length: CUSTOM_ID_SHARDS }, (_, number) => customIdsShard(bindings, number));
+  return (await Promise.all(shards.map((shard) => shard.page("", 10)))).flat();
+}
+
 it("a token with a chosen id that is revoked while the backup is made is restored completely, or not at all", async () => {
   await loseEverything();
   const root = await initialized();
@@ -120,21 +125,36 @@ it("a token with a chosen id that is revoked while the backup is made is restore
     const chosen = await createToken(root, { no_parent: true, id });
     tokens.push(id, (await createToken(chosen.client_token, { policies: ["default"] })).client_token);
   }
-  const entries = async () => {
-    const shards = Array.from({ length: CUSTOM_ID_SHARDS }, (_, number) => customIdsShard(bindings, number));
-    return (await Promise.all(shards.map((shard) => shard.page("", 10)))).flat();
-  };
   const backup = await backUp(root, async () => {
     for (const token of ["chosen-and-revoked", "chosen-again"])
       await call("POST", "auth/token/revoke", { token: root, body: { token } });
-    await vi.waitFor(async () => expect(await entries()).toHaveLength(1), 60_000);
+    await vi.waitFor(async () => expect(await customIdEntries()).toHaveLength(1), 60_000);
     // Its tree is not in the backup, and its entry in the directory is.
     await createToken(root, { no_parent: true, id: "chosen-again" });
   });
   await loseEverything();
   await restore(backup);
   for (const token of tokens) expect(await statusOf(token)).toBe(200);
-  expect(await entries()).toHaveLength(3);
+  expect(await customIdEntries()).toHaveLength(3);
+});
+
+it("a chosen id leads to the token that is alive, not to an earlier one that is not swept yet", async () => {
+  holdSweeps();
+  await loseEverything();
+  const root = await initialized();
+  // The rows of the earlier token are restored after those of the one that is alive.
+  const token = "chosen-and-used-again";
+  for (let lastEnded = "", alive = ""; lastEnded <= alive; ) {
+    if (alive !== "") await call("POST", "auth/token/revoke", { token: root, body: { token } });
+    lastEnded = alive > lastEnded ? alive : lastEnded;
+    await createToken(root, { no_parent: true, id: token });
+    const [entry] = await customIdEntries();
+    alive = entry?.treeId ?? "";
+  }
+  const backup = await backUp(root);
+  await loseEverything();
+  await restore(backup);
+  expect(await statusOf(token)).toBe(200);
 });
 
 it("answers nothing but the restore until all parts are there, and takes no part of another making", async () => {

@@ -400,6 +400,14 @@ describe("revocation by a filter", () => {
     expect(await Promise.all([above, caller, rootToken].map(isAlive))).toEqual([false, false, false]);
   });
 
+  it("spares the parent of a caller with a batch token, which would end with it", async () => {
+    const fields = { display_name: "b", policies: ["operator"] };
+    const parent = await createToken(root, { ...fields, no_parent: true });
+    const batch = await createToken(parent.client_token, { ...fields, type: "batch", ttl: "1h" });
+    const preview = await post("sys/tokens/revoke", { display_name: "token-b" }, batch.client_token);
+    expect(preview.data).toMatchObject({ count: 0, skipped: { root: 0, self: 1 } });
+  });
+
   it("takes tokens by name", async () => {
     const named = await createToken(root, { display_name: "n", policies: ["default"] });
     const accessors = [named.accessor];

@@ -139,6 +139,10 @@ describe("a role-id", () => {
     for (const role_id of ["Web-App", "Web-App", "web-app"]) {
       expect(await mount.role("lower", { role_id })).toBe(role_id);
     }
+    await mount.role("lower", { role_id: "Web-App" });
+    for (const role_id of ["web-app", "WEB-APP"]) {
+      expect((await mount.ask("POST", "role/upper", { role_id })).body.errors).toEqual(["role_id already in use"]);
+    }
   });
 });
 

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it, vi } from "vitest";
 import { type AppRoleMount, type MadeSecretId, mountAppRole } from "../../../support/app-role.ts";
 import { rowsOf } from "../../../support/rows.ts";
 import { call, dataOf, initialized, keysOf } from "../../../support/service.ts";
-import { deleteRows, insertRows } from "../../../support/storage-writer.ts";
+import { changeRows, deleteRows, insertRows } from "../../../support/storage-writer.ts";
 
 let root: string;
 let mount: AppRoleMount;
@@ -86,6 +86,13 @@ describe("a secret-id", () => {
     for (const secret_id of ["", " ", "x".repeat(4097)]) {
       expect((await mount.ask("POST", "role/web/custom-secret-id", { secret_id })).status).toBe(400);
     }
+  });
+
+  it("is not replaced when somebody has changed its row", async () => {
+    const custom = () => mount.ask("POST", "role/free/custom-secret-id", { secret_id: "changed in the storage" });
+    const { secret_id_accessor: accessor } = dataOf<MadeSecretId>(await custom());
+    await changeRows(await mount.shardOf(accessor), "secret_ids", { value: "{}" }, { accessor });
+    expect((await custom()).body.errors).toEqual(["SecretID is already registered"]);
   });
 
   it("is not made for a role that needs none", async () => {

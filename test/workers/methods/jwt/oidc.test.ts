@@ -104,6 +104,14 @@ describe("a login through a browser", () => {
     expect((await mount.login()).error).toContain('claim "team" is missing');
   });
 
+  it("takes no claim about the ID token itself from the userinfo endpoint", async () => {
+    const mount = await mountOidc(root, "unsigned-party", provider, { role: { bound_claims: { team: "core" } } });
+    provider.userinfo.set("ann", { team: "core", azp: CLIENT.id });
+    expect((await mount.login({ sub: "ann", aud: [CLIENT.id, "another"] })).error).toContain("no azp");
+    provider.userinfo.set("ann", { team: "core", azp: "another", nbf: Math.floor(Date.now() / 1000) + 3600 });
+    expect((await mount.login()).auth?.client_token).toBeDefined();
+  });
+
   it("is explained by the claims of a person, with the checks that need the provider", async () => {
     const mount = await mountOidc(root, "explained", provider, { role: { max_age: 600 } });
     const ask = (claims: unknown) => mount.write("explain/login", { role: "web", claims });
