@@ -42,7 +42,6 @@ export function planLogin(mount: Mount, verified: Login, watermark: number, now:
   const login = withEnd(verified, type, now);
   // A limit that can't be enforced on a batch token is refused: to accept it would look as if it were enforced.
   if (type === "batch") {
-    if (login.explicitMaxTtl > 0) return refuse('batch tokens cannot have "explicit_max_ttl" set');
     if (login.numUses > 0) return refuse('batch tokens cannot have "num_uses" set');
     if (login.period > 0) return refuse('batch tokens cannot have "period" set');
   }

@@ -98,11 +98,18 @@ describe("the token of a login", () => {
 
   it("is not a batch token that only looks limited", () => {
     const batch = { tokenType: "batch" } as const;
-    for (const limit of [{ numUses: 1 }, { period: 60 }, { explicitMaxTtl: 60 }]) {
+    for (const limit of [{ numUses: 1 }, { period: 60 }]) {
       expect(refusal(limit, batch)).toMatchObject({ message: expect.stringContaining("batch tokens cannot have") });
       expect(refusal(limit)).toBeNull();
     }
     expect(plan({}, batch).spec.record.renewable).toBe(false);
+  });
+
+  it("is a batch token within the explicit maximum of its role", () => {
+    expect(plan({ tokenType: "batch", explicitMaxTtl: 60 }).spec).toMatchObject({
+      type: "batch",
+      expiresAt: NOW + 60_000,
+    });
   });
 });
 
