@@ -1,3 +1,4 @@
+import { reportHistory, skipHistory } from "../api/sys/health/report-history.ts";
 import { AuditRecord } from "../auth/audit-record.ts";
 import { openInstallation } from "../auth/initialize.ts";
 import { currentTime } from "../base/clock.ts";
@@ -8,7 +9,6 @@ import { sealKeyOf } from "../system/open-key-ring.ts";
 import { VAULT } from "../wire/envelope.ts";
 import { operationOf, readHead, readTokenHeader } from "../wire/request.ts";
 import type { Middleware } from "./context.ts";
-import { reportHistory, skipHistory } from "./report-metrics.ts";
 import { answerRefusal, UNANSWERED, unservedPathOf } from "./respond.ts";
 import { tableOf } from "./route-tables.ts";
 import { TABLES } from "./routes.ts";

@@ -3,6 +3,7 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vite
 import { CronTrigger, hourly } from "../../../src/app/cron.ts";
 import { noteOldData } from "../../../src/base/storage-faults.ts";
 import { OidcIssuer } from "../../../src/issuer/oidc-issuer.ts";
+import { AccessorShard } from "../../../src/listing/accessor-shard.ts";
 import { NO_TRAFFIC, slotOf } from "../../../src/metrics/traffic.ts";
 import { Tidy, tidyOf } from "../../../src/tidy/tidy.ts";
 import { callsTo, failing, holdAlarms } from "../../support/calls.ts";
@@ -128,6 +129,15 @@ describe("sys/doctor", () => {
     await report("up", "d:1");
     expect(await named()).toEqual(["d:1"]);
   });
+});
+
+it("counts an answer 503 of this second", async () => {
+  const unavailable = async () => Number(/(\d+) answers 503/.exec((await check("faults"))?.seen ?? "")?.[1]);
+  const before = await unavailable();
+  const away = failing(AccessorShard, "inventoryPage", "Network connection lost.");
+  expect((await call("GET", "sys/tokens", { token: root })).status).toBe(503);
+  away.end();
+  expect(await unavailable()).toBe(before + 1);
 });
 
 describe("the history of a day", () => {

@@ -43,6 +43,7 @@ import {
   type TokenFacts,
   unreadFinding,
 } from "./judgements.ts";
+import { sendHistory } from "./report-history.ts";
 
 /** The input of the checks. */
 interface CheckContext {
@@ -66,7 +67,10 @@ function factsOf(context: CheckContext) {
   const { env, installation } = context;
   return {
     context,
-    history: once(async () => tidyOf(env).history()),
+    history: once(async () => {
+      await sendHistory(env, context.now);
+      return tidyOf(env).history();
+    }),
     tidy: once(async () => tidyOf(env).status()),
     tokens: once(() => readTokens(env, installation)),
   };

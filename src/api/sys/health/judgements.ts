@@ -16,11 +16,20 @@ const SILENT_MS = 180_000;
 /** Share of the requests of a day above which refusals by quotas are more than one client that goes too fast. */
 const MANY_REFUSALS = 0.01;
 
+/** @param silent names of those that do not answer, of the objects that every request may need. No tree is asked. */
 export function judgeObjects(silent: readonly string[], disk: StorageFaults): Finding {
-  if (silent.length === 0) return good("all answer");
+  if (silent.length === 0) return judgeAnswering(disk);
   const seen = `no answer from ${named(silent)}`;
   const { advice, link } = remedyOf(disk, "Wait a minute and check again; then look for their errors in the log.");
   return failing(seen, advice, link);
+}
+
+function judgeAnswering(disk: StorageFaults): Finding {
+  const seen = "those that every request may need answer; no tree of tokens was asked";
+  const remedy = remedyOfDisk(disk);
+  if (remedy === null) return good(seen);
+  const others = disk.isFull ? "others, and each that has to write, may not" : "one whose database is damaged does not";
+  return attention(`${seen}, and ${others}`, remedy.advice, remedy.link);
 }
 
 const OVERLOADED = "docs/runbook.md#an-object-is-overloaded";

@@ -118,6 +118,14 @@ describe("the rule for the disk", () => {
   });
 });
 
+it.each([
+  ["a damaged database", { damaged: ["TokenTree/a.sqlite"] }, "one whose database is damaged does not"],
+  ["a full disk", { isFull: true }, "each that has to write, may not"],
+])("with %s no object that was not asked is said to answer", (_, faults, said) => {
+  const finding = rules.judgeObjects([], { ...WELL, ...faults });
+  expect([finding.state, finding.seen]).toEqual(["attention", expect.stringContaining(said)]);
+});
+
 describe("the rules for a day", () => {
   it.each([
     ["no request", [], "ok"],

@@ -1,8 +1,8 @@
-import { lastLiveCounts } from "../api/sys/metrics.ts";
-import { currentTime, isWithin, type Ms } from "../base/clock.ts";
-import type { Env } from "../env.ts";
-import { NO_TRAFFIC, type Traffic, trafficSince, trafficSoFar } from "../metrics/traffic.ts";
-import { tidyOf } from "../tidy/tidy.ts";
+import { currentTime, isWithin, type Ms } from "../../../base/clock.ts";
+import type { Env } from "../../../env.ts";
+import { NO_TRAFFIC, type Traffic, trafficSince, trafficSoFar } from "../../../metrics/traffic.ts";
+import { tidyOf } from "../../../tidy/tidy.ts";
+import { lastLiveCounts } from "../metrics.ts";
 
 /** Interval between two reports of an isolate. */
 const REPORT_MS: Ms = 60_000;
@@ -25,7 +25,8 @@ export function skipHistory(): void {
   reported = trafficSoFar();
 }
 
-async function sendHistory(env: Env, now: Ms): Promise<void> {
+/** Reports what this isolate has counted until now, for a reader of the history that must not miss the last minute. */
+export async function sendHistory(env: Env, now: Ms): Promise<void> {
   // The counts get the time of the last report, at most one interval ago. After an idle time they are older than that.
   const at = Number.isFinite(reportedAt) && reportedAt <= now ? Math.max(reportedAt, now - REPORT_MS) : now;
   const before = reported;
