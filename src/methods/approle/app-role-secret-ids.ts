@@ -219,17 +219,31 @@ export class AppRoleSecretIds extends GroveObject<Env> {
   }
 
   /** Destroys a secret-id, also one with an invalid seal, and ends the tokens that end with it. Safe to repeat. */
-  async destroy(role: string, hash: string, asked: RevocationOrigin = NO_ORIGIN): Promise<Result<null>> {
+  async destroy(
+    role: string,
+    hash: string,
+    asked: RevocationOrigin = NO_ORIGIN,
+    attempt: CallAttempt = {},
+  ): Promise<Result<null>> {
     await this.keys.open();
-    this.#rows.delete(role, hash);
+    // Another one with this text may have been made since.
+    if (!this.carriedOut.has(attempt, "write")) this.#rows.delete(role, hash);
+    if (this.tables.exist) this.carriedOut.add(attempt, "write");
     return this.#endTokens({ role, by: "hash", value: hash }, asked);
   }
 
   /** `destroy`, for the secret-id with this accessor; "not_found" when there is none. */
-  async destroyByAccessor(role: string, accessor: string, asked: RevocationOrigin): Promise<Result<null>> {
+  async destroyByAccessor(
+    role: string,
+    accessor: string,
+    asked: RevocationOrigin,
+    attempt: CallAttempt = {},
+  ): Promise<Result<null>> {
     await this.keys.open();
     const query = "DELETE FROM secret_ids WHERE role = ? AND accessor = ?";
-    const isFound = this.tables.exec(query, role, accessor).rowsWritten > 0;
+    const isDestroyed = this.tables.exec(query, role, accessor).rowsWritten > 0;
+    const isFound = isDestroyed || this.carriedOut.has(attempt, "write");
+    if (isDestroyed) this.carriedOut.add(attempt, "write");
     const name = { role, by: "accessor", value: accessor } as const;
     const isSpent = this.#parents.has(name);
     const ended = await this.#endTokens(name, asked);

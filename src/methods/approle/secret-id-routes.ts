@@ -146,8 +146,9 @@ const DESTROY = (["update", "delete"] as const).flatMap((operation) => [
     summary: "Destroys a secret-id.",
     operationId: operation === "update" ? "destroy-secret-id" : "destroy-secret-id2",
     answers: NO_CONTENT,
-    handle: async ({ caller, request }, { shard, role, hash }) => {
-      const destroyed: Result<unknown> = await shard.destroy(role, hash, originOfCaller(caller, request));
+    handle: async ({ env, caller, request }, { shard, role, hash }) => {
+      const asked = originOfCaller(caller, request);
+      const destroyed: Result<unknown> = await changedOnce(env, (attempt) => shard.destroy(role, hash, asked, attempt));
       return doneReply(destroyed);
     },
   }),
@@ -155,9 +156,11 @@ const DESTROY = (["update", "delete"] as const).flatMap((operation) => [
     summary: "Destroys the secret-id with an accessor.",
     operationId: operation === "update" ? "destroy-secret-id-by-accessor" : "destroy-secret-id-by-accessor2",
     answers: NO_CONTENT,
-    handle: async ({ caller, request }, { shard, role, accessor }) => {
+    handle: async ({ env, caller, request }, { shard, role, accessor }) => {
       const asked = originOfCaller(caller, request);
-      const destroyed: Result<unknown> = await shard.destroyByAccessor(role, accessor, asked);
+      const destroyed: Result<unknown> = await changedOnce(env, (attempt) =>
+        shard.destroyByAccessor(role, accessor, asked, attempt),
+      );
       return doneReply(destroyed);
     },
   }),

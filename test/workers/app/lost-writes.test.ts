@@ -93,6 +93,27 @@ describe("a secret-id in a cluster", () => {
     expect(listed.body.data?.keys ?? []).not.toContain(accessor);
   });
 
+  it.each(WHEN)("is destroyed once: the call is lost %s it was carried out", async (when) => {
+    const { secret_id: secretId } = await roles.secretId("web");
+    atNth(AppRoleSecretIds, "destroy", 1, losing(when));
+    expect((await destroy(secretId)).status).toBe(204);
+    expect((await lookUp(secretId)).status).toBe(204);
+    const { secret_id_accessor: accessor } = await roles.secretId("web");
+    atNth(AppRoleSecretIds, "destroyByAccessor", 1, losing(when));
+    const path = "role/web/secret-id-accessor/destroy";
+    expect((await roles.ask("POST", path, { secret_id_accessor: accessor })).status).toBe(204);
+    expect((await roles.ask("POST", path, { secret_id_accessor: accessor })).status).toBe(404);
+  });
+
+  it("that has the text of a destroyed one stays when the destruction is repeated", async () => {
+    const make = () => roles.ask("POST", "role/web/custom-secret-id", { secret_id: "again" });
+    await make();
+    const made = async () => expect((await make()).status).toBe(200);
+    atNth(AppRoleSecretIds, "destroy", 1, losing("after", made));
+    expect((await destroy("again")).status).toBe(204);
+    expect((await lookUp("again")).status).toBe(200);
+  });
+
   it("ends the tokens of a login that is repeated", async () => {
     const ofRole = await roles.role("ending", { token_ends_with_secret_id: true });
     const { secret_id: secretId } = await roles.secretId("ending", { num_uses: 1 });

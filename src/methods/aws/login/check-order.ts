@@ -1,5 +1,6 @@
 import { bindAddress } from "../../../auth/token-settings.ts";
 import { currentTime } from "../../../base/clock.ts";
+import { changedOnce } from "../../../base/lost-call-retry.ts";
 import { err, ok, type Result, refuse } from "../../../base/result.ts";
 import type { IdentityDocument } from "../documents/identity-document.ts";
 import type { EnteredLogin } from "../mount/access-list.ts";
@@ -97,7 +98,7 @@ export const VM_ORDER = order(
         const login = instanceLogin(known, mount, now);
         const decided: Result<EnteredLogin | null> = isDryRun
           ? await list.judgeLogin(instanceId, login, now)
-          : await list.enterLogin(place, instanceId, login, now);
+          : await changedOnce(env, (attempt) => list.enterLogin(place, instanceId, login, now, attempt));
         return { actual: instanceId, result: decided.ok ? ok({ entered: decided.value }) : decided };
       }),
 );

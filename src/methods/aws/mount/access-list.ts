@@ -1,5 +1,7 @@
 import type { Ms, Seconds } from "../../../base/clock.ts";
 import { logInfo } from "../../../base/log.ts";
+import type { CallAttempt } from "../../../base/lost-call-retry.ts";
+import { LOST } from "../../../base/platform-errors.ts";
 import { DENIED, err, ok, type Result } from "../../../base/result.ts";
 import type { Env } from "../../../env.ts";
 import type { Migration } from "../../../storage/tables.ts";
@@ -64,12 +66,15 @@ export class CloudAccessList extends GroveObject<Env> {
     instanceId: string,
     login: InstanceLogin,
     now: Ms,
+    attempt: CallAttempt = {},
   ): Promise<Result<EnteredLogin>> {
     await this.keys.open();
+    if (this.carriedOut.has(attempt, "write")) return this.#enteredBefore(instanceId, login, now);
     const decided = this.#decide(instanceId, login, now);
     if (!decided.ok) return decided;
     this.#entries.write(instanceId, decided.value.entry);
     this.#notePlace(place);
+    this.carriedOut.add(attempt, "write");
     // The alarm is already set for everything else, and reading when that is due costs as much as writing the entry.
     await this.#entries.setAlarmForEnd(decided.value.entry.expiresAt);
     return decided;
@@ -153,6 +158,17 @@ export class CloudAccessList extends GroveObject<Env> {
     const query = "SELECT mount, shard FROM place";
     this.#knownPlace ??= this.tables.exec<ShardPlace>(query).toArray()[0] ?? null;
     return this.#knownPlace;
+  }
+
+  /**
+   * What another attempt of a call has entered; a 503 when it was replaced since. The entry before it is not known any
+   * more: to undo a login that was not the first one leaves its entry.
+   */
+  #enteredBefore(instanceId: string, { nonce }: InstanceLogin, now: Ms): Result<EnteredLogin> {
+    const entry = this.#entries.read(instanceId);
+    if (entry?.updatedAt !== now) return err(LOST);
+    const isOwn = entry.nonceHash === null || (nonce.kind !== "none" && nonce.hash === entry.nonceHash);
+    return isOwn ? ok({ entry, previous: entry.createdAt === now ? null : entry }) : err(LOST);
   }
 
   #decide(instanceId: string, login: InstanceLogin, now: Ms): Result<EnteredLogin> {

@@ -1,8 +1,11 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { CLUSTER, NETWORK } from "../../../../src/app/deployments.ts";
+import { CloudAccessList } from "../../../../src/methods/aws/mount/access-list.ts";
 import { TokenTree } from "../../../../src/tree/token-tree.ts";
-import { failing } from "../../../support/calls.ts";
+import { atNth, failing } from "../../../support/calls.ts";
 import { DocumentSigner } from "../../../support/cloud-login.ts";
 import { type CloudMount, HOME, mountCloud, refusalOf } from "../../../support/cloud-mount.ts";
+import { runAs } from "../../../support/deployments.ts";
 import { FakeCloud } from "../../../support/fake-cloud/fake-cloud.ts";
 import { replaceInternet } from "../../../support/fake-cloud/outbound.ts";
 import type { Instance } from "../../../support/fake-cloud/world.ts";
@@ -172,6 +175,54 @@ describe("the memory of a login", () => {
     expect((await login({ nonce: "lost" })).status).toBeGreaterThanOrEqual(500);
     away.end();
     expect((await mount.call("GET", `identity-accesslist/${instance.id}`)).status).toBe(404);
+  });
+
+  describe("in a cluster, when the call of a login is lost", () => {
+    const LOST = new Error("Network connection lost.");
+
+    beforeEach(() => {
+      runAs(CLUSTER);
+      vi.spyOn(console, "error").mockImplementation(() => {});
+    });
+    afterEach(() => runAs(NETWORK));
+
+    const loseNext = (when: string, meanwhile: () => unknown = () => {}) =>
+      atNth(CloudAccessList, "enterLogin", 1, async (proceed) => {
+        if (when === "after") await proceed();
+        await meanwhile();
+        throw LOST;
+      });
+
+    it.each(["before", "after"])("%s it was entered: the client gets the nonce for its next login", async (when) => {
+      loseNext(when);
+      const { nonce } = (await login({})).body.auth.metadata;
+      loseNext(when);
+      expect((await login({ nonce })).status).toBe(200);
+      loseNext(when);
+      expect((await login({ nonce }, EARLY, "once")).status).toBe(200);
+      expect(await entry()).toMatchObject({ disallow_reauthentication: true });
+    });
+
+    it("is taken back when no token comes of it", async () => {
+      loseNext("after");
+      expect((await login({}, EARLY, "rooted")).status).toBe(400);
+      expect((await mount.call("GET", `identity-accesslist/${instance.id}`)).status).toBe(404);
+      await login({ nonce: "n" });
+      const before = await entry();
+      loseNext("after");
+      expect((await login({ nonce: "n" }, EARLY, "rooted")).status).toBe(400);
+      expect((await entry())?.creation_time).toBe(before?.creation_time);
+      expect((await login({ nonce: "other" })).status).toBe(400);
+    });
+
+    it("is a 503 when another login was entered since", async () => {
+      loseNext("after", async () => {
+        await mount.call("DELETE", `identity-accesslist/${instance.id}`);
+        await login({ nonce: "other" });
+      });
+      expect((await login({ nonce: "first" })).status).toBe(503);
+      expect((await login({ nonce: "other" })).status).toBe(200);
+    });
   });
 
   it("is not written by a login that the cloud does not confirm", async () => {
