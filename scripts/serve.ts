@@ -22,11 +22,11 @@ import {
   startArchive,
 } from "./serve/audit-archive.ts";
 import { PAUSE_SOCKET, Pauses } from "./serve/backup-pause.ts";
-import { nodeName, startPresence } from "./serve/cluster/heartbeat.ts";
 import { takeHour } from "./serve/cluster/hourly-turn.ts";
 import { type JoinedNode, joinCluster, NODE_FILE } from "./serve/cluster/join-cluster.ts";
 import { type ClusterNode, LastError, startNode } from "./serve/cluster/node.ts";
 import { type ClusterPlace, readClusterSettings } from "./serve/cluster/node-settings.ts";
+import { nodeName, startPresence } from "./serve/cluster/presence.ts";
 import { initTokenOf, startDeclaredAt } from "./serve/declared-start.ts";
 import { serveMetrics } from "./serve/metrics-page.ts";
 import { CRON_SOCKET, prepareWorker, SOCKETS, WORKER_SOCKET } from "./serve/prepare-worker.ts";

@@ -1,5 +1,5 @@
 import { afterEach, expect, it, vi } from "vitest";
-import { nodeName, startPresence } from "../../../../scripts/serve/cluster/heartbeat.ts";
+import { nodeName, startPresence } from "../../../../scripts/serve/cluster/presence.ts";
 
 afterEach(() => void vi.useRealTimers());
 
