@@ -10,7 +10,7 @@ import type { LeaseFailure } from "./lease-text.ts";
 const SHOWN = 100;
 
 interface Failing {
-  /** The irrevocable leases, and before them those that are tried again; one more than are shown when there are more. */
+  /** First the leases whose revocation is tried again, then the irrevocable ones; at most `SHOWN + 1`. */
   readonly leases: readonly LeaseFailure[];
   readonly warnings: readonly string[];
 }

@@ -64,11 +64,11 @@ export const hasRole = ({ roles }: Pick<Existing, "roles">, role: string): boole
 
 /** Changes of an existing mount that the user has confirmed. */
 export interface Agreed {
-  /** Set the secret of the mount, and keep its other settings. */
+  /** True: the secret of the mount is set, and its other settings stay. */
   readonly setsSecret: boolean;
-  /** Make the settings of a mount that has roles and no settings. */
+  /** True: a mount that has roles and no settings gets settings. */
   readonly setsUp: boolean;
-  /** Replace the mount's role of the same name. */
+  /** True: the mount's role of the same name is replaced. */
   readonly replacesRole: boolean;
 }
 

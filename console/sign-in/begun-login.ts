@@ -12,7 +12,7 @@ export interface BegunLogin {
 export const callbackPath = (mount: string): string =>
   `/ui/vault/auth/${mount.split("/").map(encodeURIComponent).join("/")}/oidc/callback`;
 
-/** True when an answer belongs to this login. Answers to other logins, as of another tab, are not used here. */
+/** True when an answer belongs to this login. An answer to another login, such as one of another tab, is not used. */
 export const isAnswered = ({ mount, state }: BegunLogin, answered: string | undefined, pathname: string): boolean =>
   answered === state && pathname === callbackPath(mount);
 

@@ -236,7 +236,7 @@ export const JOB = z.object({
   matched: z.number().nullable(),
   /** Number of tokens that it has ended. */
   total: z.number(),
-  /** Number of them that matched; the others were below these. */
+  /** Number of ended tokens that the job selected. The others of `total` were their descendants. */
   revoked: z.number(),
   ended_before: z.number().default(0),
   /** When it ended; null while its numbers may grow, also while a stopped job finishes its step. */

@@ -4,9 +4,11 @@ import type { AuditAuth, AuditLine } from "../wire/audit.ts";
 import type { AuditEvent } from "./query.ts";
 import type { EventCursor, LineagePlace } from "./search.ts";
 
-/** Maximum number of tokens below a token in one answer, of makers above it, and of pages of events that are read for these. */
+/** Maximum number of tokens below a token in one answer. */
 export const MAX_BELOW = 500;
+/** Maximum number of pages of events that one answer reads. */
 export const MAX_PAGES = 200;
+/** Maximum number of tokens above a token, each the maker of the next. */
 const MAX_MAKERS = 16;
 
 /** A token that a record says was made. */

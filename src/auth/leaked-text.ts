@@ -75,7 +75,7 @@ export interface InstanceDocument {
   readonly instance: string;
   readonly account: string;
   readonly region: string;
-  /** False: a login needs its signature too, which is another text. */
+  /** True when the text contains the signature of the document. Otherwise a login needs a second text with it. */
   readonly isSigned: boolean;
 }
 

@@ -70,7 +70,7 @@ export type LeaseAction =
       readonly data: Uint8Array | null;
     }
   | { readonly kind: "lookup"; readonly lease: LeaseReference }
-  /** Whether the lease has ended, whatever its path. `path_differs`: the id is not quite that of the lease. */
+  /** Whether the lease has ended, whatever its path. `path_differs`: the lease has another path than the id. */
   | { readonly kind: "verify"; readonly lease: LeaseReference }
   | { readonly kind: "renew"; readonly lease: LeaseReference; readonly increment: Seconds }
   /** `wait`: the answer follows the first attempt. `force`: the lease is deleted even if that attempt fails. */

@@ -168,7 +168,7 @@ async function liveToken(env: LeaseEnv, { treeId, row }: NamedToken): Promise<To
   return outcome.ok && outcome.value.kind === "token" ? outcome.value.token : null;
 }
 
-/** False for a token without a lease, and for an id that is not quite that of its lease. */
+/** False for a token without a lease, and for a lease id with another path than that of the token. */
 function hasLease({ leased, path }: TokenView, named: NamedToken): boolean {
   return leased && path === named.path;
 }

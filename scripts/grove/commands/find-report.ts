@@ -90,7 +90,7 @@ export class Report {
     return this.#count("unjudged") > 0 || this.#mayBeUsed || this.#isUnknown ? NOT_JUDGED : 0;
   }
 
-  /** ` (lines 2, 7, …)`. */
+  /** Names the lines with such a text, as in ` (lines 2, 7, …)`; "" when answers name no lines. */
   #where(state: Judged["state"]): string {
     const lines = [...new Set(this.#lines.get(state))].sort((a, b) => a - b);
     if (!this.#hasLines || lines.length === 0) return "";

@@ -11,7 +11,7 @@ export interface LoginLine {
   readonly status: number;
   readonly error?: string | null | undefined;
   readonly client_address?: string | null | undefined;
-  /** With `auth/`. */
+  /** Path of the mount, which begins with `auth/`. */
   readonly mount?: string | null | undefined;
   readonly role?: string | null | undefined;
   readonly principal?: string | null | undefined;

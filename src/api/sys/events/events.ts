@@ -163,7 +163,7 @@ function withoutRepeats(events: readonly AuditEvent[]): readonly AuditEvent[] {
   });
 }
 
-/** Time within which the objects of a token say how it ended. */
+/** Time limit for the tree and the shards, which know how a token ended. */
 const END_MS: Ms = 2000;
 
 /**

@@ -28,7 +28,7 @@ export const CLOUD_ACCESS_LIST_MIGRATIONS: readonly Migration[] = [
   },
 ];
 
-/** While it has ended entries, the shard asks the mount each hour whether it may remove them: settings can change. */
+/** A shard with entries that have ended asks the mount each hour whether it may remove them: settings can change. */
 const LOOK_HOURLY: TidySettings = { safetyBuffer: 0, disablePeriodicTidy: false };
 
 /** The place of a shard, with the uuid of its mount. Its alarm needs it to find the mount. */
