@@ -9,6 +9,9 @@ import { unstable_readConfig } from "wrangler";
 import { NATIVE_MODULES, sourcesAsOneModule } from "./test/support/one-module.ts";
 import { SideBySide } from "./test/support/side-by-side.ts";
 
+// Scripts and servers that tests start are compiled once, not at each start: a fifth of the CPU time of a start.
+process.env.NODE_COMPILE_CACHE ??= `${import.meta.dirname}/node_modules/.cache/compiled`;
+
 /** The name of the Worker under test in a project. */
 function workerOf(project: string): string {
   return `vitest-plugin-runner-${project}`;
