@@ -1,7 +1,7 @@
 import type { Ms } from "../../src/base/clock.ts";
 import { err, ok, type Result } from "../../src/base/result.ts";
 import type { EndedByRestore } from "../backup/api/restore.ts";
-import { type CommandOf, type NotRun, PROGRAMS, readWords, tokenProblem } from "../local/command-line.ts";
+import { asCalled, type CommandOf, type NotRun, PROGRAMS, readWords, tokenProblem } from "../local/command-line.ts";
 import { didYouMean } from "../local/did-you-mean.ts";
 import { readAudit } from "./audit-arguments.ts";
 import {
@@ -70,6 +70,8 @@ export function parseGroveArguments(
   if (json && answer !== undefined) return err(`${name} takes no --json: its answer is ${answer}`);
   const stray = Object.keys(given).find((option) => !Object.hasOwn(options, option));
   if (stray) return err(`${name} takes no --${stray}${didYouMean(`--${stray}`, Object.keys(options).map(dashed))}`);
+  if (name === "find" && word !== undefined)
+    return err(`find takes no word: it reads a file as ${asCalled("find")} < FILE, and asks when there is none`);
   if (taken === undefined && word !== undefined) return err(`${name} does not take "${word}"`);
   // A pasted header has two words.
   const pasted = name === "why" && second !== undefined ? requestIdIn(`${word} ${second}`) : null;
@@ -77,7 +79,7 @@ export function parseGroveArguments(
   const read = readValues(given, options, now);
   if (!read.ok) return read;
   const values = { ...given, ...read.value };
-  const empty = emptyRange(values);
+  const empty = emptyRange(values, now);
   if (empty !== null) return err(empty);
   if (name === "help") return err({ show: "help" });
   const command = name === "audit" ? readAudit(word, second, values) : readCommand(name, pasted ?? word, values, now);
@@ -92,10 +94,15 @@ const RANGES = [
 ] as const;
 
 /** The problem of an empty range of times, whose answer would look as if nothing had happened. null: no problem. */
-function emptyRange(values: Values): string | null {
+function emptyRange(values: Values, now: Ms): string | null {
   const range = RANGES.find(([from, to]) => Date.parse(values[from] ?? "") >= Date.parse(values[to] ?? ""));
-  return range === undefined ? null : `there is no time from --${range[0]} to --${range[1]}: the first is not earlier`;
+  if (range !== undefined) return `there is no time from --${range[0]} to --${range[1]}: the first is not earlier`;
+  const isAhead = Date.parse(values.since ?? "") > now + MAX_SKEW_MS;
+  return isAhead ? "--since is later than now by this machine's clock: nothing has happened since" : null;
 }
+
+/** The clock of the server may be ahead of that of this machine by this. */
+const MAX_SKEW_MS: Ms = 60_000;
 
 /** @param programs the programs that the binary runs by name; empty in a clone, where they are npm scripts. */
 function noCommand(name: string, programs: readonly string[]) {

@@ -263,5 +263,6 @@ function messageOf(body: unknown, status: number): string {
   const first = Array.isArray(errors) ? errors[0] : undefined;
   // The API of teams answers with JSON:API, whose errors are objects.
   const said = typeof first === "object" && first !== null && "detail" in first ? first.detail : first;
-  return typeof said === "string" ? said : `status ${status}`;
+  if (typeof said === "string") return said;
+  return status < 500 ? `status ${status}` : `status ${status}, without a word of Grove, as of a proxy in front of it`;
 }

@@ -17,6 +17,8 @@ export interface OptionEntry {
   readonly time?: "before" | "after";
   /** The value is an IP address. */
   readonly address?: true;
+  /** The value is the path of requests or of a mount. It may be a URL, or begin with its base path. */
+  readonly path?: true;
   /** The time may be the word "now", which the server reads by its own clock. */
   readonly orNow?: true;
 }
@@ -49,13 +51,14 @@ const flag = (about: string) => ({ type: "boolean", about }) as const;
 const text = (value: string, about: string) => ({ type: "string", value, about }) as const;
 const texts = (value: string, about: string) => ({ type: "string", multiple: true, value, about }) as const;
 const pairs = (about: string) => ({ ...texts("N=V", about), pairs: true }) as const;
+const path = (about: string) => ({ ...text("PATH", about), path: true }) as const;
 const number = (about: string) => ({ type: "string", value: "N", counts: true, about }) as const;
 const time = (side: "before" | "after", about: string) => ({ type: "string", value: "T", time: side, about }) as const;
 
 const FILTERS = {
-  mount: text("PATH", "issued by the auth method that is mounted there"),
+  mount: path("issued by the auth method that is mounted there"),
   role: text("NAME", "created by this role"),
-  "path-prefix": text("PATH", "created by a request whose path begins with PATH"),
+  "path-prefix": path("created by a request whose path begins with PATH"),
   policy: text("NAME", "with this policy"),
   "entity-id": text("ID", "of this entity"),
   "display-name": text("NAME", "with this name; NAME* is every name that begins with NAME"),
@@ -218,8 +221,8 @@ export const COMMANDS = {
       below: flag("with all descendants of the token, also ended ones"),
       entity: text("ID", "of this entity"),
       role: text("NAME", "of logins by this role (with --mount)"),
-      mount: text("PATH", "of this mount, such as auth/aws/"),
-      path: text("PATH", "of requests whose path begins with PATH"),
+      mount: path("of this mount, such as auth/aws/"),
+      path: path("of requests whose path begins with PATH"),
       request: text("ID", "of this request"),
       address: { ...text("A", "from this IP address"), address: true },
       kind: {

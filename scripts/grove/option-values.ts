@@ -38,8 +38,18 @@ function readValue(text: string, option: OptionEntry, now: Ms): Result<string, s
   if (option.time) return readTime(text, { side: option.time, orNow: option.orNow ?? false }, now);
   if (option.pairs) return /^[^=]+=/.test(text) ? ok(text) : err("NAME=VALUE");
   if (option.address) return isIP(text) > 0 ? ok(text) : err("an IP address");
+  if (option.path) return readPath(text, option.value ?? "");
   if (!option.values) return text === "" ? err(`a value (${option.value})`) : ok(text);
   return readWords(text, option.values, option.several ?? false);
+}
+
+/** The scheme and host of a URL, and the base paths of the API, which no log and no list has. */
+const BEFORE_PATH = /^(?:https?:\/\/[^/]*)?\/*(?:(?:v1|api\/v2)\/+)?/;
+
+/** Reads a path as logs and lists have it: with its base path it would match nothing, as if nothing had happened. */
+function readPath(text: string, shown: string): Result<string, string> {
+  const path = text.replace(BEFORE_PATH, "");
+  return path === "" ? err(`a value (${shown})`) : ok(path);
 }
 
 function readWords(text: string, values: readonly string[], several: boolean): Result<string, string> {
@@ -55,10 +65,12 @@ const isOf = (word: string, value: string): boolean =>
 
 /** A day, which begins at midnight UTC. */
 const DATE = /^\d{4}-\d\d-\d\d$/;
+/** As the tables of this command show a time. */
+const SHOWN_TIME = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d)(:\d\d)?Z$/;
 const DURATION = /^\d[\d.]*[a-z]/;
 
 /**
- * Reads a time: RFC 3339, a date, seconds since 1970, or a duration before or after now.
+ * Reads a time: RFC 3339, also as tables show it, a date, seconds since 1970, or a duration before or after now.
  *
  * @returns RFC 3339; or the word "now", which the server reads by its own clock.
  */
@@ -68,11 +80,13 @@ function readTime(
   now: Ms,
 ): Result<string, string> {
   if (orNow && text === "now") return ok(text);
-  const absolute = parseAbsoluteTime(DATE.test(text) ? `${text}T00:00:00Z` : text);
+  const [, date, minute, second = ":00"] = SHOWN_TIME.exec(text) ?? [];
+  const shown = date === undefined ? text : `${date}T${minute}${second}Z`;
+  const absolute = parseAbsoluteTime(DATE.test(text) ? `${text}T00:00:00Z` : shown);
   if (absolute !== null) return ok(formatRfc3339(absolute));
   const seconds = DURATION.test(text) ? parseDuration(text) : null;
   if (!seconds?.ok) {
-    const forms = "2026-11-22T01:30:00Z, seconds since 1970";
+    const forms = "2026-11-22T01:30:00Z, 2026-11-22, seconds since 1970";
     return err(`a time: ${forms}${orNow ? ", now" : ""}, or so long ${side} now: 24h, 30m, 7d`);
   }
   return ok(formatRfc3339(side === "before" ? now - seconds.value * 1000 : now + seconds.value * 1000));

@@ -60,7 +60,7 @@ export async function runGrove(
     return INTERRUPTED;
   }
   if (done.ok) return done.value;
-  const isValid = await isValidToken(client, done.error);
+  const isValid = INITIALIZES.has(command.kind) ? null : await isValidToken(client, done.error);
   const failure = `grove: ${done.error.message}${adviceOn(done.error, command, token, isValid)}`;
   for (const line of failure.split("\n")) sayProse(terminal, harmless(line), "red");
   return 1;
@@ -96,7 +96,13 @@ async function isValidToken(client: GroveClient, { status }: CallFailure): Promi
   return self.error.status === 403 ? false : null;
 }
 
+/** Their token is a secret of the deployment, and a server that was never initialized has no token that is valid. */
+const INITIALIZES: ReadonlySet<GroveCommand["kind"]> = new Set(["restore", "init", "generate-root"]);
+
 const REPEATED: ReadonlySet<GroveCommand["kind"]> = new Set(["restore", "preview", "init", "apply"]);
+
+/** They only read `sys/tokens`. */
+const READS: ReadonlySet<GroveCommand["kind"]> = new Set(["tokens", "count", "ends", "tree"]);
 
 const AUDIT: ReadonlySet<GroveCommand["kind"]> = new Set(["audit", "verify", "archive"]);
 
@@ -190,5 +196,6 @@ function needs(kind: GroveCommand["kind"]): string {
   if (AUDIT.has(kind)) return "the capabilities read, update and sudo on sys/audit/*";
   if (kind === "why") return "update and sudo on sys/explain/access, without a log read and sudo on sys/audit/events";
   if (kind === "explain") return "update and sudo on sys/explain/access for --accessor";
+  if (READS.has(kind)) return "the capabilities read and sudo on sys/tokens*";
   return "the capabilities read, update and sudo on sys/tokens*";
 }

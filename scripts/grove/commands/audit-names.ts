@@ -16,8 +16,8 @@ const OTHER_ACCESSOR = /^(?:hmac-sha256:[\da-f]+|at-[\w-]+)$/;
 const MISTYPED = "it is mistyped, or its events are not kept any more";
 
 /**
- * Fails for a name that the server does not know: a mistyped name must not look like a token or an entity without
- * events. A mere filter, such as an address or a time, may match nothing.
+ * Fails for a name that the server does not know: a mistyped name must not look like a token, an entity or a mount
+ * without events. A mere filter, such as an address or a time, may match nothing.
  *
  * @param fields the query.
  */
@@ -44,19 +44,22 @@ export async function problemOfName(client: GroveClient, fields: Fields, found: 
   );
 }
 
-/** The fields that name one token, request, entity or role; null without such a field. */
-function namesIn({ token, accessor, request_id: request, entity_id: entity, role, mount = "" }: Fields): Fields | null {
+/** The fields that name one token, request, entity, role or mount; null without such a field. */
+function namesIn({ token, accessor, request_id: request, entity_id: entity, role, mount }: Fields): Fields | null {
   if (token !== undefined) return { token };
   if (accessor !== undefined) return { accessor };
   if (request !== undefined) return { request_id: request };
   if (entity !== undefined) return { entity_id: entity };
-  return role === undefined ? null : { role, mount };
+  if (mount === undefined) return null;
+  return role === undefined ? { mount } : { role, mount };
 }
 
 function nameText({ request_id: request, entity_id: entity, role, mount }: Fields): string {
   if (request !== undefined) return noEventOf("request", request);
   if (entity !== undefined) return noEventOf("entity", entity);
-  return `no event is of the role "${harmless(role ?? "")}" of ${harmless(mount ?? "")}: ${MISTYPED}`;
+  const mounted = harmless(mount ?? "");
+  if (role !== undefined) return `no event is of the role "${harmless(role)}" of ${mounted}: ${MISTYPED}`;
+  return `no event is of the mount ${mounted}: it is mistyped (its path is such as auth/aws/ or sys/), was never used, or its events are not kept any more`;
 }
 
 function noEventOf(kind: "request" | "entity", text: string): string {

@@ -1,6 +1,6 @@
 import { spanText } from "../../../src/api/sys/health/finding.ts";
 import type { Ms } from "../../../src/base/clock.ts";
-import { isOfAnotherCluster, newestBackup } from "../../backup/newest.ts";
+import { backupAt, isOfAnotherCluster, newestBackup } from "../../backup/newest.ts";
 import { attention, type Check, failing, fine } from "./check.ts";
 
 /** Age of the newest backup (ms) from which it is late, and from which the check fails, where one is made each day. */
@@ -11,13 +11,13 @@ const LINK = "docs/runbook.md#backups-are-missing";
 
 /**
  * Judges the backups of either kind in a directory of this machine, which the server does not see. The newest is verified
- * as by `backup --verify`.
+ * as by `backup --verify`, or the one copy that the directory is.
  *
  * @param clusterId of the server; null when it is not known.
  */
 export function checkCopies(directory: string, clusterId: string | null, now: Ms): Check {
   const [name, title] = ["copies", "Copies"];
-  const newest = newestBackup(directory);
+  const newest = backupAt(directory) ?? newestBackup(directory);
   if (!newest)
     return failing(
       name,

@@ -95,7 +95,7 @@ function clusterIdIn(health: Called<Answer>): string | null {
 }
 
 const NOT_INITIALISED =
-  "Send PUT /v1/sys/init once, with the GROVE_INIT_TOKEN of the deployment as the token where it has one, or start from a file by grove init FILE.";
+  "If it had tokens, do not: it was started with another --data, or its data are gone. If it is new, send PUT /v1/sys/init once, with the GROVE_INIT_TOKEN of the deployment as the token where it has one, or start from a file by grove init FILE.";
 
 /** @param answered the answer of `sys/health`. */
 async function checkServer(client: GroveClient, answered: Called<Answer>): Promise<Check> {
@@ -138,6 +138,10 @@ function judgeFailure(name: string, title: string, { status, message, fault }: C
   if (status === null) return failing(name, title, message, "Is VAULT_ADDR right, and does it run?", NO_ANSWER);
   if (status === 503)
     return failing(name, title, message, "See the server's output.", "docs/runbook.md#an-object-is-overloaded");
+  // What is in front of the server answers these.
+  if (status === 502 || status === 504)
+    return failing(name, title, message, "Does the server behind the proxy run?", NO_ANSWER);
+  if (status === 404) return failing(name, title, message, "Is the path in VAULT_ADDR right?", NO_ANSWER);
   return failing(name, title, message, "See the server's output.", "docs/runbook.md#requests-end-in-500");
 }
 

@@ -375,6 +375,8 @@ describe("a question", () => {
     ["POST", "sys/audit/events", { token: "s.x" }, "no token of this installation"],
     ["POST", "sys/audit/events", { kind: "x" }, "kind is one of"],
     ["POST", "sys/audit/events", { role: "x" }, "mount of the role"],
+    ["POST", "sys/audit/events", { path_prefix: "v1/sys/" }, "path_prefix has no /v1/"],
+    ["POST", "sys/audit/events", { path_prefix: "/sys/" }, "path_prefix has no /v1/"],
     ["POST", "sys/audit/events", { lineage: true }, "lineage needs"],
     ["POST", "sys/audit/events", { lineage: true, accessor: "a", below_after: "W10" }, "below_after is not"],
     [

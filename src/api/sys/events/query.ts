@@ -12,7 +12,7 @@ import { auditHash } from "../../../wire/audit.ts";
 import { strictSchema, type Values } from "../../../wire/field-schema.ts";
 import { flag, integer, list, pasted, sent, text, time } from "../../../wire/fields.ts";
 import { PAGE } from "../../../wire/pagination.ts";
-import { fieldWithToken, readLimit } from "../tokens/filter-fields.ts";
+import { BASE_PATH, fieldWithToken, hasBasePath, readLimit } from "../tokens/filter-fields.ts";
 
 const PLAIN = {
   accessor: pasted().describe(
@@ -69,6 +69,7 @@ export async function readEventQuery({
   const { token: _, ...others } = { token: "", ...fields };
   const holder = await fieldWithToken(env, installation, others);
   if (holder !== null) return refuse(`${holder} must not contain a token: the field token takes one in a body`);
+  if (hasBasePath(fields.path_prefix)) return refuse(BASE_PATH);
   const limit = readLimit(fields.limit ?? 0);
   if (!limit.ok) return limit;
   if (fields.limit === 0) return refuse("limit is at least 1");

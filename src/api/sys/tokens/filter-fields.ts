@@ -58,6 +58,7 @@ export async function readFilter(context: FilterContext): Promise<Result<ReadFil
   if (!/^([0-9a-f]{64})?$/.test(fields.tree)) return refuse("tree is not the id of a tree");
   const holder = await fieldWithToken(env, installation, fields);
   if (holder !== null) return refuse(`${holder} must not contain a token: sys/tokens/find takes one in its body`);
+  if (hasBasePath(fields.path_prefix)) return refuse(BASE_PATH);
   const mount = readMount(fields.mount, installation);
   if (!mount.ok) return mount;
   const searched = fields.search.trim();
@@ -92,6 +93,13 @@ export async function completeFilter(env: Env, { searched, ...filter }: ReadFilt
   if (entities) return ok({ ...filter, search: { text: searched, entities } });
   return refuse(`more than ${MAX_FOUND_ENTITIES} names of entities match search: make it longer`);
 }
+
+/** True for a path as a URL has it. No list has such a path, so a filter by it would select nothing. */
+export function hasBasePath(path: string): boolean {
+  return /^(?:\/|v1\/|api\/v2\/|https?:)/.test(path);
+}
+
+export const BASE_PATH = "path_prefix has no /v1/ and no slash at its beginning";
 
 /** Generated tokens are not shorter than this, in characters. */
 const MIN_TOKEN = 40;

@@ -194,7 +194,15 @@ describe("the command line of grove", () => {
     [["audit", "verify", "x"], "audit verify takes no word"],
     [["audit", TOKEN], looksLike("audit -")],
     [["audit", "--entity", TOKEN], looksLike("audit -")],
-    [["find", "x"], 'find does not take "x"'],
+    [
+      ["find", "x"],
+      "find takes no word: it reads a file as npm run -s grove -- find < FILE, and asks when there is none",
+    ],
+    [["audit", "--path", "/v1/"], '--path takes a value (PATH), not "/v1/"'],
+    [
+      ["audit", "--since", "2999-01-01"],
+      "--since is later than now by this machine's clock: nothing has happened since",
+    ],
     [["tree", TOKEN], looksLike("find")],
     [["explain", "sys/mounts", `--accessor=${TOKEN}`], looksLike("find")],
     [["doctor", "--wrong"], "there is no option --wrong"],
@@ -255,6 +263,24 @@ describe("the command line of grove", () => {
       expect(parseGroveArguments(words.split(" "), NOW).ok).toBe(true);
   });
 
+  it.each(["sys/auth/", "/sys/auth/", "/v1/sys/auth/", "v1//sys/auth/", "https://grove.example/v1/sys/auth/"])(
+    "takes %s as the path that logs and lists have",
+    (path) => {
+      for (const [words, sent] of [
+        [["audit", "--path", path], { path_prefix: "sys/auth/" }],
+        [["audit", "--mount", path], { mount: "sys/auth/" }],
+      ] as const)
+        expect(parseGroveArguments(words, NOW)).toMatchObject({ ok: true, value: { fields: sent } });
+      for (const option of ["path-prefix", "mount"]) {
+        const filter = { [option.replace("-", "_")]: "sys/auth/" };
+        expect(parseGroveArguments(["revoke", `--${option}`, path], NOW)).toMatchObject({
+          ok: true,
+          value: { filter },
+        });
+      }
+    },
+  );
+
   it("suggests a program of the binary for a mistyped one", () => {
     const error = 'there is no command "srve"; did you mean serve?';
     expect(parseGroveArguments(["srve"], NOW, ["serve"])).toEqual({ ok: false, error });
@@ -296,6 +322,8 @@ describe("a time of grove", () => {
     it.each([
       ["2026-11-20T00:00:00Z", "2026-11-20T00:00:00.000Z"],
       ["2026-11-20", "2026-11-20T00:00:00.000Z"],
+      ["2026-11-20 01:02:03Z", "2026-11-20T01:02:03.000Z"],
+      ["2026-11-20 01:02Z", "2026-11-20T01:02:00.000Z"],
       ["2026-11-20t02:00:00.5+02:00", "2026-11-20T00:00:00.500Z"],
       ["1795000000", new Date(1_795_000_000_000).toISOString()],
       ["24h", time === "before" ? "2026-11-21T12:00:00.000Z" : "2026-11-23T12:00:00.000Z"],

@@ -349,6 +349,10 @@ describe("grove audit", () => {
       ["audit --entity e9", /^"e9" is no id of an entity: /],
       [`audit --entity ${ID}`, /^no event is of the entity 3ec50187-719e-463c-9e51-ded1453cb163: /],
       ["audit --role web --mount auth/aws/", /^no event is of the role "web" of auth\/aws\/: /],
+      [
+        "audit --mount ci",
+        /^no event is of the mount ci: it is mistyped \(its path is such as auth\/aws\/ or sys\/\), /,
+      ],
     ])("%s says so, also with a time", async (words, message) => {
       missing = ["nonsense", GONE, ID].map((name) => `/v1/sys/tokens/${name}`);
       for (const more of ["", " --since 1h"]) {
@@ -425,13 +429,15 @@ describe("grove audit", () => {
       expect(asked.at(-1)?.path).toBe("/v1/sys/tokens/a");
     });
 
-    it.each(["audit --address 192.0.2.1", "audit --kind fault", "audit --mount auth/aws/"])(
-      "is none in %s, which only selects",
-      async (words) => {
-        answers = [nothing];
-        expect(await grove(words)).toEqual({ ok: true, value: 0 });
-      },
-    );
+    it.each(["audit --address 192.0.2.1", "audit --kind fault"])("is none in %s, which only selects", async (words) => {
+      answers = [nothing];
+      expect(await grove(words)).toEqual({ ok: true, value: 0 });
+    });
+
+    it("is none of a mount that has other events", async () => {
+      answers = [nothing, { events: [event()], next: "" }];
+      expect(await grove("audit --mount auth/aws/ --kind fault")).toEqual({ ok: true, value: 0 });
+    });
   });
 
   it("reads pages, also short ones, until there are as many as were asked for", async () => {

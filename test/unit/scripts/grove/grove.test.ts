@@ -624,7 +624,15 @@ describe("grove doctor", () => {
     const damaged = join(directory, backupName(now - 120_000));
     mkdirSync(damaged);
     expect(await states([])).toEqual([1, "ok", { copies: "failing" }]);
+    out.length = 0;
+    expect(await grove(`doctor --json --copies ${damaged}`)).toBe(1);
+    expect(out[0]).toContain("can't be restored");
     rmSync(damaged, { recursive: true });
+    replies["POST /v1/sys/restore/begin"] = { status: 403, body: { errors: ["it needs the secret GROVE_INIT_TOKEN"] } };
+    asked.length = 0;
+    expect(await grove(`restore --from ${directory}`)).toBe(1);
+    // A server that was never initialized answers a question about a token as long as it lasts: not now.
+    expect(asked.map(({ request }) => request)).toEqual(["POST /v1/sys/restore/begin"]);
     backupOf(directory, "another", now - 60_000);
     expect(await states([])).toEqual([1, "ok", { copies: "failing" }]);
     // A server that does not answer is no reason to know less of its backups.
@@ -694,6 +702,15 @@ describe("grove doctor", () => {
     expect(await grove("doctor")).toBe(1);
     expect(out.at(-1)).toMatch(/^unknown +Installation/);
     expect(out.at(-1)).toContain(seen);
+  });
+
+  it.each([
+    [404, /no handler/, "Is the path in VAULT_ADDR right?"],
+    [502, /status 502, without a word of Grove/, "Does the server behind the proxy run?"],
+  ])("asks about what is in front of the server after a %i", async (status, seen, advice) => {
+    replies["GET /v1/sys/health"] = { status, body: status === 404 ? { errors: ["no handler"] } : "<html>" };
+    expect(await grove("doctor")).toBe(1);
+    expect([out[1], out[2]]).toEqual([expect.stringMatching(seen), expect.stringContaining(advice)]);
   });
 
   it.each([
@@ -831,7 +848,7 @@ describe("a refusal", () => {
     [
       "is about the rights of a token that can look itself up",
       data({ policies: [] }),
-      /\(VAULT_TOKEN needs .* sys\/tokens\*; see/,
+      /\(VAULT_TOKEN needs the capabilities read and sudo on sys\/tokens\*; see/,
     ],
     ["is about a token that can't", denied, /\(VAULT_TOKEN can't look itself up either: it is no token of/],
     [
