@@ -1,5 +1,18 @@
 import type { EndingTokens } from "../../client/answers.d.ts";
+import { counted } from "../format.ts";
+import { type GroupBy, withoutText } from "../tokens/grouping.ts";
 import { barAt, type Span } from "./time-span.ts";
+
+/** Most groups that an answer names. */
+export const NAMED = 50;
+
+/** How many groups are listed: all, or the largest. */
+export const groupsText = (listed: number): string =>
+  `${listed < NAMED ? "" : "the largest "}${counted(listed, "group")}`;
+
+/** The name of the row of all tokens that are in no listed group. */
+export const othersText = (by: GroupBy, listed: number): string =>
+  listed < NAMED ? withoutText(by) : `all others, and those ${withoutText(by)}`;
 
 export type EndingGroup = EndingTokens["groups"][number];
 

@@ -1,9 +1,11 @@
 import type { EndingTokens } from "../../client/answers.d.ts";
+import { OTHER_HUE } from "../forest/category-hues.ts";
 import { count, hourText } from "../format.ts";
 import { href } from "../href.ts";
 import { GroupName } from "../tokens/group-table.tsx";
 import type { GroupBy } from "../tokens/grouping.ts";
 import { DataTable } from "../ui/index.ts";
+import { othersText } from "./ending-groups.ts";
 import { iso, type Span } from "./time-span.ts";
 
 interface EndsTableProps {
@@ -18,20 +20,22 @@ interface EndsTableProps {
 
 /** Groups of ending tokens, with their counts and the first bar in which a token ends. */
 export function EndsTable({ ends, span, by, filter, hueOf }: EndsTableProps) {
-  const others = ends.other.count > 0 ? [{ key: "", ...ends.other }] : [];
+  const named = ends.groups.map((group) => ({ ...group, isRest: false }));
+  const rest = ends.other.count > 0 ? [{ key: "", ...ends.other, isRest: true }] : [];
   return (
     <DataTable
       label="Groups"
-      rows={[...ends.groups, ...others]}
-      keyOf={({ key }) => key}
+      rows={[...named, ...rest]}
+      // A group without a name has an empty key.
+      keyOf={({ key, isRest }) => (isRest ? "rest" : `group ${key}`)}
       columns={[
         {
           label: "Group",
-          cell: ({ key }) => (
+          cell: ({ key, isRest }) => (
             <span class="keyed">
-              <i class={hueOf(key)} />
-              {key === "" ? (
-                <a href={href(["tokens"], { ...filter, group: by })}>all other groups, and none</a>
+              <i class={isRest ? OTHER_HUE : hueOf(key)} />
+              {isRest ? (
+                <a href={href(["tokens"], { ...filter, group: by })}>{othersText(by, ends.groups.length)}</a>
               ) : (
                 <GroupName by={by} name={key} filter={filter} />
               )}

@@ -2,10 +2,8 @@ import type { EndingTokens } from "../../client/answers.d.ts";
 import type { Api } from "../api.ts";
 import type { Answer } from "../result.ts";
 import { counterName, type GroupBy } from "../tokens/grouping.ts";
+import { NAMED } from "./ending-groups.ts";
 import { iso, type Span } from "./time-span.ts";
-
-/** Most groups that an answer names. */
-const NAMED = 50;
 
 /** The numbers of ending tokens by group and bar of a span. */
 export const readEnds = (api: Api, { from, step, bars }: Span, by: GroupBy): Promise<Answer<EndingTokens>> =>

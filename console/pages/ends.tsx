@@ -1,13 +1,13 @@
 import { useMemo } from "preact/hooks";
 import type { TokenSummary } from "../../client/answers.d.ts";
 import { barsOf } from "../ends/bars-of-span.ts";
-import { endSums, hoursInBars, partsOfBar } from "../ends/ending-groups.ts";
+import { endSums, groupsText, hoursInBars, partsOfBar } from "../ends/ending-groups.ts";
 import { EndsTable } from "../ends/ends-table.tsx";
 import { readEnds } from "../ends/read-ends.ts";
 import { TeamEnds } from "../ends/team-ends.tsx";
 import { filterOfSpan, HOUR, iso, RANGES, type Range, rangeOf, spanOf } from "../ends/time-span.ts";
 import { keptHues, OTHER_HUE } from "../forest/category-hues.ts";
-import { count, counted } from "../format.ts";
+import { count } from "../format.ts";
 import { href } from "../href.ts";
 import { go } from "../router.ts";
 import { useSession } from "../session.ts";
@@ -118,7 +118,7 @@ export function EndsPage({ query }: { readonly query: URLSearchParams }) {
           <Card
             title={
               <>
-                Whose end <span class="muted number">{counted(groups.length, "group")}</span>
+                Whose end <span class="muted number">{groupsText(groups.length)}</span>
               </>
             }
             beside={

@@ -6,7 +6,7 @@ import { filterOfGroup, type Group, type GroupBy, withoutText } from "./grouping
 import { EntityName } from "./links.tsx";
 
 /** Most groups that are listed. */
-const LISTED = 50;
+export const LISTED = 50;
 
 interface GroupTableProps {
   readonly groups: readonly Group<Token>[];

@@ -7,7 +7,7 @@ import { needsOf } from "../needed-capabilities.ts";
 import { mayDo, useSession } from "../session.ts";
 import { DataTable, ProblemNotice, useLoad } from "../ui/index.ts";
 import type { Filter } from "./filter.ts";
-import { GroupName, GroupTable } from "./group-table.tsx";
+import { GroupName, GroupTable, LISTED } from "./group-table.tsx";
 import { counterOf, type GroupBy, grouped, groupOf, withoutText } from "./grouping.ts";
 import { readTokens } from "./token-api.ts";
 import { Total } from "./token-total.tsx";
@@ -82,6 +82,7 @@ function ReadGroups({ filter, by }: GroupedListProps) {
             <>
               {counted(groups.length, "group")} of{" "}
               <Total filter={filter} shown={tokens.length} more={more} mayCount={mayCount} />
+              {groups.length > LISTED && `; the largest ${count(LISTED)} are listed`}
             </>
           ) : (
             "Loading…"

@@ -20,14 +20,14 @@ interface DataTableProps<T> {
   readonly rows: readonly T[] | null | undefined;
   readonly columns: readonly DataColumn<T>[];
   readonly keyOf: (row: T) => string;
-  /** Key of the row to highlight, which is scrolled into view once. */
+  /** Key of the row to highlight, which is scrolled into view once. A key may be empty. */
   readonly marked?: string;
   /** Shown in place of a table without rows. */
   readonly empty?: ComponentChildren;
 }
 
 /** A table of rows. */
-export function DataTable<T>({ label, rows, columns, keyOf, marked = "", empty }: DataTableProps<T>) {
+export function DataTable<T>({ label, rows, columns, keyOf, marked, empty }: DataTableProps<T>) {
   if (!rows) return null;
   if (rows.length === 0 && empty !== undefined) return <>{empty}</>;
   return (

@@ -310,6 +310,20 @@ describe.skipIf(executable === undefined)("the console", () => {
     page.removeAllListeners("request");
   });
 
+  it("marks no row of a list without a marked one, also when a group has no name, and stays at its top", async () => {
+    const wrapped = { "X-Vault-Token": server.rootToken, "X-Vault-Wrap-TTL": "300" };
+    await fetch(`${server.address}/v1/auth/token/create`, { method: "POST", headers: wrapped });
+    await expect
+      .poll(async () => {
+        await openPlace(page, "session");
+        await openPlace(page, "tokens?group=name");
+        return page.getByText("without a name").count();
+      })
+      .toBe(1);
+    expect(await page.locator("tr.selected").count()).toBe(0);
+    expect(await page.evaluate("scrollY")).toBe(0);
+  });
+
   it("shows what ends when and whose, in the address, and a bar leads to its tokens", async () => {
     await visit("What ends when");
     await page.locator("a.bar").first().waitFor();

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { EndingTokens } from "../../../client/answers.d.ts";
 import { barsOf } from "../../../console/ends/bars-of-span.ts";
-import { endSums, hoursInBars, partsOfBar } from "../../../console/ends/ending-groups.ts";
+import { endSums, groupsText, hoursInBars, othersText, partsOfBar } from "../../../console/ends/ending-groups.ts";
 import { endsWithin } from "../../../console/ends/ends-within.ts";
 import { barAt, RANGES, rangeOf, spanOf } from "../../../console/ends/time-span.ts";
 
@@ -51,6 +51,12 @@ describe("what ends when", () => {
       { hue: "rest", value: 1 },
     ]);
     expect(parts(1).map(({ value }) => value)).toEqual([3, 1]);
+  });
+
+  it("says when only the largest groups are listed, and what the last row has", () => {
+    expect([groupsText(1), groupsText(50)]).toEqual(["1 group", "the largest 50 groups"]);
+    expect(othersText("role", 3)).toBe("without a role");
+    expect(othersText("role", 50)).toBe("all others, and those without a role");
   });
 
   it("counts hours in bars where groups are not known", () => {
