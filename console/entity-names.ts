@@ -22,12 +22,14 @@ interface NamedEntity {
 }
 
 /**
- * The name of an entity for people. If its own name was generated, this is the metadata field `name` of an alias, or
- * else the name of an alias: the `name` comes first because the alias of an OIDC login is its `sub`.
+ * The name of an entity for people. If its own name was generated, this is the metadata field `name` of an alias, its
+ * `role_name`, or else the name of an alias: the alias of an OIDC login is its `sub`, that of AppRole is a role-id.
  */
 export function entityName({ name, aliases }: NamedEntity): string {
   if (!isGenerated(name)) return name;
-  const said = aliases.map((alias) => alias.metadata?.name || alias.name).find((one) => one !== "");
+  const said = aliases
+    .map(({ metadata, name: alias }) => metadata?.name || metadata?.role_name || alias)
+    .find((one) => one !== "");
   return said ?? name;
 }
 

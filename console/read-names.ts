@@ -14,13 +14,23 @@ export const readEntityNames = (api: Api): Names =>
     return answer.ok ? answer.value.data.key_info : {};
   });
 
-/** Most entities that are read from their list. */
+/** Most entities, or groups, that are read from their list. */
 const MOST_LISTED = 2_000;
 
 /** The listed entities by id; none when the list is refused. */
 export async function listedEntities(api: Api): Promise<readonly (readonly [id: string, ListedEntity])[]> {
   const answer = await api.read<Partial<EntityList>>("identity/entity/id", { list: true, limit: MOST_LISTED });
   return answer.ok ? Object.entries(answer.value.key_info ?? {}) : [];
+}
+
+interface GroupList {
+  readonly key_info?: Readonly<Record<string, { readonly name: string }>>;
+}
+
+/** The names of the listed groups by id; none when the list is refused. */
+export async function listedGroups(api: Api): Promise<readonly (readonly [id: string, name: string])[]> {
+  const answer = await api.read<GroupList>("identity/group/id", { list: true, limit: MOST_LISTED });
+  return answer.ok ? Object.entries(answer.value.key_info ?? {}).map(([id, { name }]) => [id, name] as const) : [];
 }
 
 /** The names of tokens, alive or ended. */

@@ -55,7 +55,8 @@ export function EntityCard(props: CardProps) {
         <>
           <EndedTokens key={id} entity={{ id, disabled }} end={end} />
           <Aliases kind="entity-alias" owner={id} aliases={aliases} onChange={reload} />
-          <Related title="Groups that it is in" part="groups" ids={[...direct, ...inherited]} />
+          <Related title="Groups that it is in" part="groups" ids={direct} />
+          <Related title="Groups that these are in" part="groups" ids={inherited} />
           {/* Reloads after the tokens were ended on this page. */}
           <EntityTimeline key={`${id} ${end !== null}`} id={id} />
         </>

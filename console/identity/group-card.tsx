@@ -1,4 +1,5 @@
 import type { Group } from "../../client/answers.d.ts";
+import { counted } from "../format.ts";
 import { Aliases } from "./aliases.tsx";
 import { GroupForm } from "./group-form.tsx";
 import { type CardProps, IdentityCard } from "./identity-card.tsx";
@@ -14,7 +15,13 @@ export function GroupCard(props: CardProps) {
       title="Group"
       groups={GROUP}
       form={GroupForm}
-      deletion={() => <p>Its members lose what it gives them, at once. They stay.</p>}
+      deletion={({ policies, member_entity_ids: entities, member_group_ids: groups }) => (
+        <p>
+          Its members stay, and lose its policies ({policies.join(", ") || "it has none"}) within seconds:{" "}
+          {counted(entities?.length ?? 0, "entity", "entities")}, and those of {counted(groups?.length ?? 0, "group")}{" "}
+          in it.
+        </p>
+      )}
     >
       {(group, reload) => (
         <>

@@ -1,6 +1,6 @@
 import type { Api } from "../api.ts";
 import { listedName } from "../entity-names.ts";
-import { listedEntities } from "../read-names.ts";
+import { listedEntities, listedGroups } from "../read-names.ts";
 import { RecordForm, type RecordFormProps } from "../records/record-form.tsx";
 import { done } from "../result.ts";
 import { useSession } from "../session.ts";
@@ -15,9 +15,6 @@ import {
   withMemberIds,
   withMemberNames,
 } from "./member-names.ts";
-
-/** Most groups whose names are read. */
-const MOST_GROUPS = 2_000;
 
 /** The form of a group. It shows members by name, and by id where the name can't be read. */
 export function GroupForm<T>({ record, ...props }: RecordFormProps<T>) {
@@ -36,18 +33,10 @@ export function GroupForm<T>({ record, ...props }: RecordFormProps<T>) {
   );
 }
 
-interface GroupList {
-  readonly key_info?: Readonly<Record<string, { readonly name: string }>>;
-}
-
 async function readMembers(api: Api): Promise<KnownMembers> {
-  const [entities, groups] = await Promise.all([
-    listedEntities(api),
-    api.read<GroupList>("identity/group/id", { list: true, limit: MOST_GROUPS }),
-  ]);
-  const listedGroups = groups.ok ? Object.entries(groups.value.key_info ?? {}) : [];
+  const [entities, groups] = await Promise.all([listedEntities(api), listedGroups(api)]);
   return {
     entity: knownNames(entities.map(([id, entity]) => ({ id, name: entity.name, called: listedName(entity) }))),
-    group: knownNames(listedGroups.map(([id, { name }]) => ({ id, name, called: name }))),
+    group: knownNames(groups.map(([id, name]) => ({ id, name, called: name }))),
   };
 }

@@ -1,3 +1,5 @@
+import type { Entity } from "../../client/answers.d.ts";
+import { entityName } from "../entity-names.ts";
 import { count } from "../format.ts";
 import { href, pathOf } from "../href.ts";
 import { done } from "../result.ts";
@@ -6,6 +8,9 @@ import { useLoad } from "../ui/index.ts";
 
 /** Most names that are read, with one request each. */
 const NAMED = 50;
+
+/** A group has no aliases. */
+type Named = Pick<Entity, "name"> & Partial<Pick<Entity, "aliases">>;
 
 interface RelatedProps {
   readonly title: string;
@@ -21,9 +26,10 @@ export function Related({ title, part, ids }: RelatedProps) {
   const names = useLoad(asked.join(), async () => {
     const found = await Promise.all(
       asked.map(async (id) => {
-        const answer = await api.read<{ readonly name: string } | null>(`identity/${kind}/id/${pathOf(id)}`);
+        const answer = await api.read<Named | null>(`identity/${kind}/id/${pathOf(id)}`);
+        const found = answer.ok ? answer.value : null;
         // An item that can't be read, or was deleted, is shown by its id.
-        return [id, answer.ok ? answer.value?.name : undefined] as const;
+        return [id, found ? entityName({ aliases: [], ...found }) : undefined] as const;
       }),
     );
     return done(new Map(found));

@@ -76,7 +76,10 @@ const ALIAS_IN_SUMMARY_VIEW = view<Shown<AliasRecord>>({
   name: ["string", ({ thing }) => thing.name],
 });
 
-/** An entity in a list by id. `display_name`: the name of a person whose alias is an id, such as the `sub` of a JWT. */
+/**
+ * An entity in a list by id. `display_name`: the name of a person whose alias is an id, such as the `sub` of a JWT, or of
+ * the AppRole role whose role-id is the alias.
+ */
 export const ENTITY_SUMMARY_VIEW = view<Shown<EntityRecord>>({
   name: ["string", ({ thing }) => thing.name],
   display_name: ["string", ({ thing }) => newestFirst(thing.aliases).find((name) => name !== "") ?? ""],
@@ -87,9 +90,11 @@ export const ENTITY_SUMMARY_VIEW = view<Shown<EntityRecord>>({
   ],
 });
 
-/** The `name` that the last login by each alias had in its metadata, the newest first. */
+/** The `name`, or the `role_name`, that the last login by each alias had in its metadata, the newest first. */
 function newestFirst(aliases: readonly AliasRecord[]): string[] {
-  return [...aliases].sort((a, b) => b.updatedAt - a.updatedAt).map(({ metadata }) => metadata.name ?? "");
+  return [...aliases]
+    .sort((a, b) => b.updatedAt - a.updatedAt)
+    .map(({ metadata }) => metadata.name || (metadata.role_name ?? ""));
 }
 
 const NAMED_ALIAS_VIEW = view<Shown<AliasRecord>>({

@@ -12,6 +12,7 @@ describe("the name of an entity", () => {
     expect(entityName({ name: "checkout", aliases: [alias] })).toBe("checkout");
     expect(entityName({ name: GENERATED, aliases: [alias] })).toBe("u-17");
     expect(entityName({ name: GENERATED, aliases: [{ ...alias, metadata: { name: "dana.doe" } }] })).toBe("dana.doe");
+    expect(entityName({ name: GENERATED, aliases: [{ ...alias, metadata: { role_name: "deploy" } }] })).toBe("deploy");
     expect(entityName({ name: GENERATED, aliases: [] })).toBe(GENERATED);
     expect(entityName({ name: GENERATED, aliases: [{ name: "u-17", metadata: null }] })).toBe("u-17");
   });
