@@ -1,4 +1,4 @@
-import { href } from "../href.ts";
+import { href, type Parameters } from "../href.ts";
 import { hasToken, isSecretLike } from "../secret-detection.ts";
 
 /** The path of an API in a URL or at the beginning of a word, as error messages of clients have it. */
@@ -36,5 +36,6 @@ function decodedPath(path: string): string {
   }
 }
 
-/** The page with the events of the request. */
-export const errorHref = ({ path, kind }: PastedError): string => href(["audit"], { path, kind });
+/** The page with the events of the request, in the times that are asked for. */
+export const errorHref = ({ path, kind }: PastedError, times: Parameters = {}): string =>
+  href(["audit"], { path, kind, ...times });

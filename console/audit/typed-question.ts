@@ -10,7 +10,7 @@ const namesToken = (text: string): boolean => isTokenAccessor(text) || TEAM_TOKE
 const TIME = /^\d{4}-\d\d(?:-\d\d)?(?:[T ].*)?$/;
 const NETWORK = /^[\d.]+\/\d{1,2}$|^[\da-f:]*::?[\da-f:]*\/\d{1,3}$/i;
 /** First segments of the paths of the API. */
-const ROOT = /^(?:api|auth|cubbyhole|identity|organizations|sys|teams)$/;
+const ROOTS = ["api", "auth", "cubbyhole", "identity", "organizations", "sys", "teams"];
 
 /** Why the audit log can't be searched for a text; "" when it can. */
 export function unaskable(text: string): string {
@@ -19,9 +19,9 @@ export function unaskable(text: string): string {
   return "";
 }
 
-/** True for a text that may be the name of an entity or a token: it has no form of its own. */
+/** True for a text that may be the name of an entity or a token: it has no form of its own, and begins no path. */
 export const mayBeName = (text: string): boolean =>
-  !text.includes("/") && !isAddress(text) && !namesToken(text) && !ROOT.test(text);
+  !text.includes("/") && !isAddress(text) && !namesToken(text) && !ROOTS.some((root) => root.startsWith(text));
 
 /** The times of the page of the audit log, which stay when another text is looked for. */
 export interface AskedTimes {
@@ -33,7 +33,7 @@ export interface AskedTimes {
 /** The page with the events of an address, of an accessor's token as the actor, or at a path. */
 export function placeOf(text: string, times: AskedTimes): string {
   const error = requestInError(text);
-  if (error) return errorHref(error);
+  if (error) return errorHref(error, { ...times });
   if (isAddress(text)) return href(["audit"], { address: text, ...times });
   return href(["audit"], { ...(namesToken(text) ? { actor: text } : { path: text }), ...times });
 }

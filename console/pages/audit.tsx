@@ -10,10 +10,12 @@ import { localTime, queryTime, UNFINISHED, WHOLE_TIME, ZONE } from "../format.ts
 import { href } from "../href.ts";
 import { go } from "../router.ts";
 import { credentialWithEvents } from "../search/credential-events.ts";
+import { endedNamed } from "../search/find-tokens.ts";
 import { refusalOfParts, refusalOfPath, TOKEN_TYPED } from "../search/secret-in-address.ts";
 import { hasToken } from "../secret-detection.ts";
 import { useSession } from "../session.ts";
 import { Field, PageHead, TextInput, TimeInput, useTried } from "../ui/index.ts";
+import { useEntityNames, useTokenName } from "../use-names.ts";
 
 /** The question of the page, by its parameters. */
 function questionOf(query: URLSearchParams) {
@@ -26,9 +28,10 @@ function questionOf(query: URLSearchParams) {
 
 type Question = ReturnType<typeof questionOf>;
 
-function titleOf({ address, path_prefix: path, accessor, actor, entity_id: entity }: Question): string {
-  if (actor !== "") return `Events by ${actor}`;
-  if (entity !== "") return `Events of the entity ${entity}`;
+/** @param name of the entity, or of the token whose events are shown; "" when it can't be read */
+function titleOf({ address, path_prefix: path, accessor, actor, entity_id: entity }: Question, name: string): string {
+  if (actor !== "") return `Events by ${name || actor}`;
+  if (entity !== "") return `Events of the entity ${name || entity}`;
   if (accessor !== "") return `Events of ${accessor}`;
   if (address !== "") return `Events from ${address}`;
   return path !== "" ? `Events at ${path}…` : "Events";
@@ -37,12 +40,15 @@ function titleOf({ address, path_prefix: path, accessor, actor, entity_id: entit
 /** All events, or those of an address, an accessor, an actor, an entity, a path prefix or a time: parameters of the page. */
 export function AuditPage({ query }: { readonly query: URLSearchParams }) {
   const question = questionOf(query);
-  const { address, path_prefix: path, actor, since, until } = question;
+  const { address, path_prefix: path, accessor, actor, entity_id: entity, since, until } = question;
   const [from, setFrom] = useState(localTime(since));
   const [to, setTo] = useState(localTime(until));
   const times = { since: queryTime(from), until: queryTime(to) };
   const isUnfinished = [from, to].includes(UNFINISHED);
-  const shown = address || path || actor;
+  const entityName = useEntityNames(entity === "" ? [] : [entity]).get(entity);
+  const tokenName = useTokenName(actor);
+  const name = entityName ?? tokenName;
+  const shown = address || path || actor || accessor || entity;
   const [typed, setTyped] = useState(shown);
   const text = idIn(typed.trim());
   const isToken = hasToken(text);
@@ -61,6 +67,8 @@ export function AuditPage({ query }: { readonly query: URLSearchParams }) {
   const missing = isNothing ? "Type an id, an address, a name or the beginning of a path" : unaskable(text);
   const submit = async (event: Event): Promise<void> => {
     if (!attempt(event, !isToken && missing === "" && !isUnfinished)) return;
+    // The text is what the page shows already: only the times are new.
+    if (shown !== "" && typed === shown) return go(href(["audit"], { ...Object.fromEntries(query), ...times }));
     if (isPartOfId(text)) return findBeginning();
     const error = requestInError(text);
     const found = await (error ? refusalOfPath(session, error.path) : refusalOfParts(session, [text]));
@@ -69,7 +77,10 @@ export function AuditPage({ query }: { readonly query: URLSearchParams }) {
     const credential = (await credentialWithEvents(session, text)).at(-1);
     if (credential) return go(credential.href);
     if (isRequestId(text)) return setAsked(text.toLowerCase());
-    const named = text !== "" && mayBeName(text) ? await actorNamed(session.api, text, times) : null;
+    const named =
+      text !== "" && mayBeName(text)
+        ? await actorNamed(session.api, text, times, () => endedNamed(session, text))
+        : null;
     if (named && named.problem !== "") return setRefusal(named.problem);
     go(named?.href ?? placeOf(text, times));
   };
@@ -107,7 +118,7 @@ export function AuditPage({ query }: { readonly query: URLSearchParams }) {
           </button>
         </form>
         {asked !== "" && <UnknownRequest key={asked} id={asked} />}
-        <Timeline title={titleOf(question)} question={question} empty="No event" shown={kind} />
+        <Timeline title={titleOf(question, name)} question={question} empty="No event" shown={kind} />
       </div>
     </>
   );

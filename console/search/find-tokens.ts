@@ -1,4 +1,4 @@
-import type { FoundText } from "../../client/answers.d.ts";
+import type { FoundText, Token } from "../../client/answers.d.ts";
 import type { Api } from "../api.ts";
 import { ASKED_PATHS } from "../asked-paths.ts";
 import { KeptRead } from "../kept-reads.ts";
@@ -48,6 +48,14 @@ export async function endedByText(session: Session, text: string): Promise<reado
   if (text.length < MIN_SEARCH || !mayDo(session, ASKED_PATHS.ended, "read", "sudo")) return [];
   const answer = await lastEnded.read(session.api, Date.now());
   return answer.ok ? endedWith(answer.value.tokens, text) : [];
+}
+
+/** The last ended tokens of exactly this name. */
+export async function endedNamed(session: Session, name: string): Promise<readonly Token[]> {
+  if (!mayDo(session, ASKED_PATHS.ended, "read", "sudo")) return [];
+  const answer = await lastEnded.read(session.api, Date.now());
+  const tokens = answer.ok ? answer.value.tokens.map(({ token }) => token) : [];
+  return tokens.filter(({ display_name: one }) => one === name);
 }
 
 /**

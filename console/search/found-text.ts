@@ -14,7 +14,7 @@ export function foundText(found: readonly Found[], text: string, refusal: string
     return `Not found in the lists that you may read. No list of tokens was searched: ${refusal}.`;
   if (found.length === 0 && [...text].length > MAX_SEARCH)
     return `Nothing is known by this, and it is too long to search for: ${MAX_SEARCH} characters at most. Of an error message, the URL of its request leads to what was refused there.`;
-  if (found.length === 0) return `Nothing alive is known by this.${isShortPart(text) ? ` ${SHORT_TEXT}` : ""}`;
+  if (found.length === 0) return `${NOTHING_FOUND}${isShortPart(text) ? ` ${SHORT_TEXT}` : ""}`;
   return KINDS.flatMap((kind) => {
     if (kind === "Lists") return [];
     const of = found.filter((one) => one.kind === kind).length;
@@ -22,6 +22,10 @@ export function foundText(found: readonly Found[], text: string, refusal: string
     return of === 0 ? [] : [`${first}${counted(of, ...NOUNS[kind])}`];
   }).join(", ");
 }
+
+/** It names what no list has, so that nobody takes the sentence for the end of such a token. */
+const NOTHING_FOUND =
+  "Nothing is found by this. Batch tokens and tokens of teams are found by their whole text alone, entities not by their metadata.";
 
 const NOUNS: Readonly<Record<Kind, readonly [one: string, many: string]>> = {
   Requests: ["request", "requests"],

@@ -22,6 +22,8 @@ export interface Found {
   readonly name: string;
   /** A text beside the name, also searched: aliases, the method of a role. */
   readonly detail: string;
+  /** Whole ids and paths that lead to it, in lower case, although they are not shown. */
+  readonly ids?: readonly string[];
   readonly href: string;
 }
 
@@ -29,7 +31,7 @@ export interface Found {
 export const SHOWN_OF_KIND = 6;
 
 /**
- * The results whose name or detail contains `text` (in any case), at most `SHOWN_OF_KIND` of each kind: first equal names,
+ * The results whose name or detail contains `text` (in any case), at most `SHOWN_OF_KIND` of each kind: first equal names and ids,
  * then names that begin with it, then names that contain it, then details.
  */
 export function matching(all: readonly Found[], text: string): readonly Found[] {
@@ -54,9 +56,9 @@ export function bestOf(all: readonly Found[], text: string): readonly Found[] {
 
 const NONE = 4;
 
-function rankOf({ name, detail }: Found, wanted: string): number {
+function rankOf({ name, detail, ids = [] }: Found, wanted: string): number {
   const lower = name.toLowerCase();
-  if (lower === wanted) return 0;
+  if (lower === wanted || ids.includes(wanted)) return 0;
   if (lower.startsWith(wanted)) return 1;
   if (lower.includes(wanted)) return 2;
   return detail.toLowerCase().includes(wanted) ? 3 : NONE;

@@ -6,7 +6,7 @@ import { href } from "../href.ts";
 import { KeptRead } from "../kept-reads.ts";
 import { belowMount } from "../methods/mount-paths.ts";
 import { PARTS } from "../methods/parts-by-type.ts";
-import { listedEntities } from "../read-names.ts";
+import { listedEntities, listedGroups } from "../read-names.ts";
 import { done } from "../result.ts";
 import { mayDo, type Session } from "../session.ts";
 import { listResources } from "../teams/resource-api.ts";
@@ -40,15 +40,20 @@ async function entities(api: Api): Promise<readonly Found[]> {
       ...(listedName(entity) === entity.name ? [] : [entity.name]),
       ...entity.aliases.map((alias) => `${alias.name} (${alias.mount_path ?? "no method"})`),
     ].join(", "),
+    ids: [id, ...entity.aliases.map((alias) => alias.id)],
     href: href(["identity"], { id }),
   }));
 }
 
 async function groups(api: Api): Promise<readonly Found[]> {
-  return (await list(api, "identity/group/name")).map((name) => ({
+  const byId = await listedGroups(api);
+  // The list by id may be refused where that by name is not.
+  const all = byId.length > 0 ? byId : (await list(api, "identity/group/name")).map((name) => ["", name] as const);
+  return all.map(([id, name]) => ({
     kind: "Groups",
     name,
     detail: "",
+    ids: [id],
     href: href(["identity"], { part: "groups", name }),
   }));
 }
@@ -66,10 +71,11 @@ async function methodsAndRoles(api: Api): Promise<readonly Found[]> {
   const mounts = await api.read<AuthMounts>("sys/auth");
   if (!mounts.ok) return [];
   const all = Object.entries(mounts.value).map(([path, mount]) => ({ path: path.replace(/\/$/, ""), ...mount }));
-  const methods: readonly Found[] = all.map(({ path, type, description }) => ({
+  const methods: readonly Found[] = all.map(({ path, type, description, accessor, uuid }) => ({
     kind: "Auth methods",
     name: `auth/${path}/`,
     detail: [type, description].filter(Boolean).join(" · "),
+    ids: [accessor.toLowerCase(), uuid],
     href: href(["methods", path]),
   }));
   const roles = await Promise.all(all.slice(0, MOST_MOUNTS).map(({ path, type }) => rolesOf(api, path, type)));
@@ -83,6 +89,7 @@ async function rolesOf(api: Api, mount: string, type: string): Promise<readonly 
     kind: "Roles",
     name,
     detail: `auth/${mount}/`,
+    ids: [`auth/${mount}/${part.itemPath}/${name}`.toLowerCase()],
     href: href(["methods", mount], { part: part.part, name }),
   }));
 }
@@ -108,6 +115,7 @@ async function teamsOf(api: Api, organization: string): Promise<readonly Found[]
     kind: "Teams",
     name: attributes.name,
     detail: `team of ${organization}`,
+    ids: [id.toLowerCase()],
     href: href(["teams", organization, id]),
   }));
 }

@@ -41,7 +41,8 @@ export function itselfOf(answer: FoundText, text: string): Itself {
     return { found: [], note: mayBe ? message : "", isKept: mayBe };
   }
   const isNothing = kind === "" && state === "unknown";
-  const isKept = isSecretLike(text) || (!isNothing && token?.accessor !== text);
+  // An accessor has the form of a token without its prefix: only the server's answer tells them apart.
+  const isKept = isNothing ? isSecretLike(text) : token?.accessor !== text;
   if (isNothing) return { found: [], note: isKept ? `Nothing is known by this. ${LOOKS_LIKE}` : "", isKept };
   // The token of a lease may be alive, whatever the state of the lease.
   if (kind === "lease") {

@@ -14,6 +14,7 @@ import { mayDo, type Session, useSession } from "../session.ts";
 import { MIN_SEARCH } from "../tokens/filter.ts";
 import { credentialWithEvents } from "./credential-events.ts";
 import { endedByText, textItself, tokensByText } from "./find-tokens.ts";
+import { leasesBelow } from "./leases-below.ts";
 import { roleWithId } from "./role-with-id.ts";
 import { type Found, matching, SHOWN_OF_KIND } from "./search-result.ts";
 import { namesOf } from "./searchable-names.ts";
@@ -71,7 +72,13 @@ export function useSearch(text: string, isWhole: boolean): Search {
       const ended = searched.found.length === 0 ? await endedByText(session, text) : [];
       const { ids, note } = await idsOf(session, text);
       const hasNone = searched.found.length === 0 && ids.length === 0;
-      const byId = hasNone ? await Promise.all([credentialWithEvents(session, text), roleWithId(session, text)]) : [];
+      const byId = hasNone
+        ? await Promise.all([
+            credentialWithEvents(session, text),
+            roleWithId(session, text),
+            leasesBelow(session, text),
+          ])
+        : [];
       const others = [...addressOf(session, text), ...byId.flat()];
       if (isOld) return;
       const tokens = [...listOf(text, searched.found), ...searched.found, ...ended];
@@ -87,8 +94,7 @@ export function useSearch(text: string, isWhole: boolean): Search {
   if (text === "") return { found: PAGES, note: "", refusal, busy: false };
   // The previous results stay until the next answer, so that the list does not jump.
   const busy = tokens.text !== text;
-  const entity = isRequestId(text) ? names.filter((name) => name.href === entityHref(text)) : [];
-  const named = [...entity, ...matching([...names, ...PAGES], text)];
+  const named = matching([...names, ...PAGES], text);
   const isKnown = isRequestId(text) && named.length > 0;
   return { found: [...tokens.found, ...named], note: busy || isKnown ? "" : tokens.note, refusal, busy };
 }
@@ -116,8 +122,6 @@ async function eventsOfError(session: Session, text: string): Promise<Itself | n
   const name = `${request.kind === "" ? "Events" : "Refusals"} at ${request.path}`;
   return { ...NOTHING, found: [{ kind: "Lists", name, detail: "in the audit log", href: errorHref(request) }] };
 }
-
-const entityHref = (id: string): string => href(["identity"], { id: id.toLowerCase() });
 
 /** The receipts and the requests with this id, or with an id that begins with it. */
 async function idsOf(

@@ -404,7 +404,10 @@ describe.skipIf(executable === undefined)("an incident in the console", () => {
     await search().fill("with-leases");
     await page.getByRole("option", { name: /token-with-leases ended: revoked/ }).waitFor();
     await search().fill("nobody-has-this-name");
-    await page.getByText("Nothing alive is known by this.").getByRole("link", { name: "Ended lately" }).waitFor();
+    await page
+      .getByText(/^Nothing is found by this\. Batch tokens/)
+      .getByRole("link", { name: "Ended lately" })
+      .waitFor();
     await search().fill(leaked.accessor);
     await page.getByRole("option", { name: /ended: revoked/ }).click();
     await page.waitForURL(new RegExp(`tokens/${leaked.accessor}`));

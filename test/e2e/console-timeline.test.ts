@@ -257,6 +257,60 @@ describe.skipIf(executable === undefined)("timelines in the console", () => {
     await expectReachable(page);
   });
 
+  it("finds the events of an accessor, or of a name of an ended token, and keeps the question when only a time is new", async () => {
+    const { page: other, faults } = await openPage(browser);
+    await signIn(other, server, server.rootToken);
+    const field = other.getByLabel("Request id, address, name, accessor or path");
+    const find = async (text: string): Promise<void> => {
+      await openPlace(other, "session");
+      await openPlace(other, "audit");
+      await other.getByLabel(/^From/).fill("2026-01-01T00:00");
+      await field.fill(text);
+      await other.getByRole("button", { name: "Find", exact: true }).click();
+    };
+    const events = (name: string) => other.getByRole("region", { name });
+    await find(child.accessor);
+    await other.waitForURL(new RegExp(`actor=${child.accessor}.*since=`));
+    await find("token-leaked");
+    await other.waitForURL(new RegExp(`actor=${leaked.accessor}.*since=`));
+    await events("Events by token-leaked").getByText("sys/policies/acl/more").first().waitFor();
+    // Only another time is asked for.
+    await other.getByLabel(/^From/).fill("2026-02-01T00:00");
+    await other.getByRole("button", { name: "Find", exact: true }).click();
+    await other.waitForURL(new RegExp(`actor=${leaked.accessor}.*since=2026-0(?:1-3|2)`));
+    await find(`Error: GET ${server.address}/v1/sys/policies/acl/more Code: 403. permission denied`);
+    await other.waitForURL(/path=sys%2Fpolicies%2Facl%2Fmore.*since=/);
+    await find("nobody-has-this-name");
+    await other.getByText(/^No entity, no live token and none that ended lately has exactly this name/).waitFor();
+    expect(other.url()).not.toContain("path=");
+    await expectAccessible(other);
+    expect(faults).toEqual([]);
+    await other.close();
+  });
+
+  it("finds by their ids and paths what lists show by name", async () => {
+    const group = (await api("POST", "identity/group", { name: "on-call" })).data;
+    const mounts = (await api("GET", "sys/auth")).data as Record<string, { readonly accessor: string }>;
+    const holder = (await api("POST", "auth/token/create", { ttl: "5m" })).auth.client_token;
+    const target = "https://no-such-host.example.com/revoke";
+    await api("POST", "sys/leases/register", { token: holder, path: "db/creds/app", ttl: "5m", target });
+    const { page: other, faults } = await openPage(browser);
+    await signIn(other, server, server.rootToken);
+    await other.keyboard.press("Control+k");
+    const option = async (text: string, name: RegExp): Promise<void> => {
+      await other.getByRole("combobox", { name: "Search" }).fill(text);
+      await other.getByRole("option", { name }).first().waitFor();
+    };
+    await option(String(group.id), /^on-call/);
+    await option(mounts["jobs/"]?.accessor ?? "", /^auth\/jobs\//);
+    await option("auth/jobs/role/web", /^web auth\/jobs\//);
+    await option("db/creds", /^db\/creds\/ leases below this path/);
+    await other.keyboard.press("Enter");
+    await other.waitForURL(/leases\?prefix=db%2Fcreds%2F/);
+    expect(faults).toEqual([]);
+    await other.close();
+  });
+
   it("says of a refused login in words at which method it was, and for which role", async () => {
     const { role_id } = (await api("GET", "auth/jobs/role/web/role-id")).data;
     const body = JSON.stringify({ role_id, secret_id: "none" });

@@ -333,6 +333,9 @@ describe("what is typed or pasted into the audit log", () => {
     expect(request).toEqual({ path: "sys/policies/acl/payments", kind: "refusal,fault", isServed: true });
     expect(request && errorHref(request)).toBe("/ui/audit?path=sys%2Fpolicies%2Facl%2Fpayments&kind=refusal%2Cfault");
     expect(placeOf(ERROR, { since: "", until: "" })).toBe(request && errorHref(request));
+    expect(placeOf(ERROR, { since: "2026-11-30T00:00:00.000Z", until: "" })).toMatch(
+      /path=sys%2Fpolicies.*&since=2026-11-30T00%3A00%3A00\.000Z$/,
+    );
   });
 
   it.each([
@@ -358,7 +361,8 @@ describe("what is typed or pasted into the audit log", () => {
     const times = { since: "2026-11-30T00:00:00.000Z", until: "" };
     const accessor = "a".repeat(84);
     expect(["alice", "root", "token-ci"].map(mayBeName)).toEqual([true, true, true]);
-    for (const text of ["sys", "sys/policies", "192.0.2.7", accessor, "at-1"]) expect(mayBeName(text)).toBe(false);
+    for (const text of ["sys", "iden", "sys/policies", "192.0.2.7", accessor, "at-1"])
+      expect(mayBeName(text)).toBe(false);
     expect(placeOf(accessor, times)).toBe(`/ui/audit?actor=${accessor}&since=2026-11-30T00%3A00%3A00.000Z`);
     expect(placeOf("192.0.2.7", times)).toContain("address=192.0.2.7&since=");
     expect(placeOf("sys/pol", times)).toContain("path=sys%2Fpol&since=");

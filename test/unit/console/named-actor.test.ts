@@ -9,6 +9,8 @@ const TIMES = { since: "", until: "" };
 let entities: Readonly<Record<string, string>> | null = {};
 /** The accessors of the live tokens with the name. */
 let tokens: readonly string[] = [];
+/** The accessors of the lately ended tokens with the name. */
+let ended: readonly string[] = [];
 /** The paths that were asked. */
 let asked: string[] = [];
 
@@ -29,7 +31,8 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
-const named = (name: string) => actorNamed(new Api("t"), name, TIMES);
+const named = (name: string) =>
+  actorNamed(new Api("t"), name, TIMES, async () => ended.map((accessor) => consoleToken({ accessor })));
 
 it("a name leads to the events of its entity, in any case, and no other list is read", async () => {
   entities = { e1: "alice-2", e2: "Alice" };
@@ -46,6 +49,15 @@ it("a name of no entity leads to the only live token with it", async () => {
   expect(await named("alice")).toEqual({ href: "/ui/audit?actor=a1", problem: "" });
   tokens = ["a1", "a2"];
   expect(await named("alice")).toEqual({ href: "", problem: expect.stringMatching(/^Several tokens have this name/) });
+});
+
+it("a name of no live token leads to the only ended one, and a name that is unknown is no beginning of a path", async () => {
+  entities = null;
   tokens = [];
-  expect(await named("alice")).toBeNull();
+  ended = ["a3"];
+  expect(await named("alice")).toEqual({ href: "/ui/audit?actor=a3", problem: "" });
+  ended = ["a3", "a4"];
+  expect(await named("alice")).toMatchObject({ href: "", problem: expect.stringMatching(/^Several tokens/) });
+  ended = [];
+  expect(await named("alice")).toMatchObject({ href: "", problem: expect.stringMatching(/^No entity, no live token/) });
 });

@@ -200,7 +200,12 @@ describe("the search of the console", () => {
     expect(itselfOf(live, "dev-root")).toMatchObject({ isKept: true, found: [{ kind: "Tokens" }] });
     expect(itselfOf({ ...answer, state: "elsewhere" }, "b.AAAA").isKept).toBe(true);
     expect(itselfOf({ ...answer, kind: "secret-id", state: "live" }, "a-chosen-secret").isKept).toBe(true);
-    expect(itselfOf({ ...live, message: "the accessor" }, token.accessor).found[0]?.href).toContain(token.accessor);
+    // An accessor has the form of a token, and is none: an address may have it.
+    expect(itselfOf({ ...live, message: "the accessor" }, token.accessor)).toMatchObject({
+      isKept: false,
+      found: [{ href: expect.stringContaining(token.accessor) }],
+    });
+    expect(itselfOf(answer, token.accessor).isKept).toBe(true);
   });
 
   it("says of a batch token what is known of it, as no page does", () => {
@@ -288,12 +293,18 @@ describe("the search of the console", () => {
   it("counts what it found by kind, and says of the short beginning of a request's id how much is needed", () => {
     expect(foundText([found("Policies", "a"), found("Entities", "b")], "a491", "")).toBe("1 entity, 1 policy");
     expect(foundText([], "a491", "")).toMatch(
-      /^Nothing alive is known by this\. Of a request id .* first 8 characters\.$/,
+      /^Nothing is found by this\. Batch tokens.* Of a request id .* first 8 characters\.$/,
     );
-    expect(foundText([], "nothing", "")).toBe("Nothing alive is known by this.");
+    expect(foundText([], "nothing", "")).toMatch(/^Nothing is found by this\. Batch tokens and tokens of teams are/);
     const refusal = "your policies lack read and sudo on sys/tokens";
     expect(foundText([], "nothing", refusal)).toMatch(/No list of tokens was searched: your policies lack/);
     expect(foundText([found("Policies", "a")], "a", refusal)).toBe("1 policy");
+  });
+
+  it("finds by a whole id or path that is not shown, in any case", () => {
+    const team = { ...found("Teams", "builders"), ids: ["team-a1b2", "teams/acme"] };
+    expect(matching([found("Teams", "acme"), team], "team-A1b2")).toEqual([team]);
+    expect(matching([team], "team-a1")).toEqual([]);
   });
 
   it("shows a bounded number of each kind, in one order", () => {

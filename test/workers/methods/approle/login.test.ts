@@ -50,7 +50,7 @@ describe("a login by approle", () => {
     const entity = (await call("GET", `identity/entity/id/${auth.entity_id}`, { token: root })).body.data;
     expect(entity.aliases).toMatchObject([{ name: roleId, metadata: { env: "prod", role_name: "web" } }]);
     const listed = (await call("GET", "identity/entity/id?list=true", { token: root })).body.data;
-    expect(listed.key_info[auth.entity_id]).toMatchObject({ display_name: "web" });
+    expect(listed.key_info).toMatchObject({ [String(auth.entity_id)]: { display_name: "web" } });
   });
 
   it("says the same of an unknown role and of an unknown secret-id", async () => {
