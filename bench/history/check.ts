@@ -6,7 +6,7 @@ import { type HistoryEvent, latestEffect, type Receipt, type Use } from "./histo
  * - a token is accepted after the answer to a revocation of it or of an ancestor, or to a watermark that ends it or an
  * ancestor;
  * - a token is refused although no request can have ended it: a write was lost;
- * - a token is accepted after it was refused: it was resurrected;
+ * - a token is accepted after it was refused, and no watermark is being made: it was resurrected;
  * - a token with limited uses is accepted more often, or refused before its uses can be used up;
  * - one nonce gives two tokens;
  * - a complete receipt lacks a token that was alive in its group, and listed, when the revocation began.
@@ -21,7 +21,7 @@ export function violationsOf(history: readonly HistoryEvent[]): string[] {
   );
   const ofTokens = [...uses].flatMap(([token, of]) => [
     ...staleAcceptances(ends, token, of),
-    ...resurrections(token, of),
+    ...resurrections(ends, token, of),
     ...lostWrites(ends, token, of),
     ...extraUses(ends, token, of),
   ]);
@@ -37,9 +37,11 @@ function staleAcceptances(ends: EndsOfTokens, token: string, uses: readonly Use[
   });
 }
 
-function resurrections(token: string, uses: readonly Use[]): string[] {
+function resurrections(ends: EndsOfTokens, token: string, uses: readonly Use[]): string[] {
   const refused = Math.min(...uses.filter(({ accepted }) => accepted === false).map(latestEffect));
-  const later = uses.find(({ accepted, begin }) => accepted === true && begin > refused);
+  // The object of its tree can move to a node that does not know yet of a watermark that is being made.
+  const isMixed = (at: number) => ends.of(token).some(({ begin, mixedUntil }) => begin < refused && at < mixedUntil);
+  const later = uses.find(({ accepted, begin }) => accepted === true && begin > refused && !isMixed(begin));
   return later ? [`${token} is accepted at ${later.begin}, after it was refused at ${refused}`] : [];
 }
 

@@ -5,6 +5,8 @@ export interface EndOfToken {
   readonly begin: number;
   readonly end: number;
   readonly by: string;
+  /** Until when one node can refuse it and another accept it (ms): a watermark is known to all when it is answered. */
+  readonly mixedUntil: number;
 }
 
 /**
@@ -43,9 +45,9 @@ export class EndsOfTokens {
       if (creation === undefined) break;
       // A revocation of this ancestor alone also counts: a later revocation with descendants then finds no descendants.
       if (!endsAlone) detachedFrom = Math.min(detachedFrom, this.#firstAlone(at));
-      for (const { begin, end, by } of this.#endsAt(creation, endsAlone)) {
+      for (const ended of this.#endsAt(creation, endsAlone)) {
         // A token that was detached before the ancestor ended stays alive, so this end is not certain.
-        ends.push({ begin, end: detachedFrom < end ? Number.POSITIVE_INFINITY : end, by });
+        ends.push({ ...ended, end: detachedFrom < ended.end ? Number.POSITIVE_INFINITY : ended.end });
       }
       endsAlone = creation.batch;
       at = creation.parent;
@@ -61,17 +63,19 @@ export class EndsOfTokens {
         begin: event.begin,
         end: latestEffect(event),
         by: `the revocation of ${token}`,
+        mixedUntil: event.begin,
       })),
       // A token that was created at the same time may be issued after the watermark.
       ...watermarks.flatMap((event) => {
         if (begin >= latestEffect(event)) return [];
         const isBefore = (end ?? Number.POSITIVE_INFINITY) < event.begin;
         const by = `the watermark of ${event.group}`;
-        return [{ begin: event.begin, end: isBefore ? latestEffect(event) : Number.POSITIVE_INFINITY, by }];
+        const mixedUntil = latestEffect(event);
+        return [{ begin: event.begin, end: isBefore ? mixedUntil : Number.POSITIVE_INFINITY, by, mixedUntil }];
       }),
       ...(expiresAt === null
         ? []
-        : [{ begin: expiresAt, end: Number.POSITIVE_INFINITY, by: `the expiry of ${token}` }]),
+        : [{ begin: expiresAt, end: Number.POSITIVE_INFINITY, by: `the expiry of ${token}`, mixedUntil: expiresAt }]),
     ];
   }
 

@@ -64,6 +64,14 @@ describe("the checker of histories finds", () => {
       "after it was refused",
     ],
     [
+      "a token that is accepted after it was refused, between two watermarks",
+      [
+        ...[created("t", 8, { groups: ["role"] }), watermark("role", 8), used("t", 20, false), used("t", 30, true)],
+        watermark("role", 40),
+      ],
+      "after it was refused",
+    ],
+    [
       "a use that was counted twice",
       [created("t", 0, { uses: 2 }), used("t", 10, true), used("t", 20, false)],
       "after 1 of 2 uses",
@@ -113,6 +121,14 @@ describe("the checker of histories accepts", () => {
     [
       "a refusal while a revocation is under way",
       [created("t", 0), used("t", 12, false), revoked("t", 10, { end: 20 })],
+    ],
+    [
+      "a token that one node refuses and another accepts while a watermark is made",
+      [
+        created("t", 0, { groups: ["role"] }),
+        { ...watermark("role", 10), end: 40 },
+        ...[used("t", 20, false), used("t", 30, true), used("t", 50, false)],
+      ],
     ],
     [
       "a child that lives on when its parent is revoked alone",
