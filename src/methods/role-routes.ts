@@ -2,7 +2,7 @@ import { listRoute, removeRoute, showRoute } from "../auth/record-routes.ts";
 import { type CallContext, mountOf, type Route, tokenRoute } from "../auth/route.ts";
 import { DONE_OR_WARNED } from "../auth/route-description.ts";
 import { nameKey } from "../base/case-folding.ts";
-import { type CallAttempt, changedOnce } from "../base/lost-call-retry.ts";
+import { attempted, type CallAttempt, changedOnce } from "../base/lost-call-retry.ts";
 import { ok, okUnless, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import type { WriteGrants } from "../policy/write-grants.ts";
@@ -25,7 +25,7 @@ interface RoleObject<Role, Fields> {
     mount: MountTtl,
     attempt?: CallAttempt,
   ): Promise<Result<readonly string[]>>;
-  deleteRole(name: string): Promise<void>;
+  deleteRole(name: string, attempt?: CallAttempt): Promise<void>;
   listRoles(after: string, limit: number): Promise<string[]>;
 }
 
@@ -77,7 +77,7 @@ export function roleRoutes<Role, Fields>(method: MethodRoles<Role, Fields>): rea
     removeRoute(ROLE_PATH, {
       summary: "Deletes a role.",
       operationId: `delete-${noun}`,
-      remove: (context) => objectOf(context).deleteRole(nameOf(context)),
+      remove: (context) => attempted(context.env, (attempt) => objectOf(context).deleteRole(nameOf(context), attempt)),
     }),
   ];
 }

@@ -1,7 +1,7 @@
 import { listRoute, removeRoute, showRoute } from "../../auth/record-routes.ts";
 import { type Route, simpleRoute, tokenRoute, withParameters } from "../../auth/route.ts";
 import { DONE_OR_WARNED, NO_CONTENT } from "../../auth/route-description.ts";
-import { type CallAttempt, changedOnce } from "../../base/lost-call-retry.ts";
+import { attempted, type CallAttempt, changedOnce } from "../../base/lost-call-retry.ts";
 import { DENIED, err, ok } from "../../base/result.ts";
 import { mountTtl } from "../../system/mount.ts";
 import { type RenamedField, TOKEN_ROLE_FIELDS, type TokenRole } from "../../token/role.ts";
@@ -102,7 +102,7 @@ export const TOKEN_ROLE_ROUTES: readonly Route[] = withParameters({ role_name: "
     operationId: "delete-role",
     remove: async ({ env, params }) => {
       const name = params.role_name ?? "";
-      await tokenRoles(env).delete(name);
+      await attempted(env, (attempt) => tokenRoles(env).delete(name, attempt));
       forgetRole(name);
     },
   }),

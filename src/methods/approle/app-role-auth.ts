@@ -125,15 +125,23 @@ export class AppRoleAuth extends MountObject<AppRoleEnv> {
    *
    * @param mount the uuid of the mount.
    */
-  async deleteRole(name: string, mount: string, asked: RevocationOrigin): Promise<Result<null>> {
+  async deleteRole(
+    name: string,
+    mount: string,
+    asked: RevocationOrigin,
+    attempt: CallAttempt = {},
+  ): Promise<Result<null>> {
     await this.keys.open();
-    const role = this.#roles.read(name);
-    this.#roles.delete(name);
+    // Another role with this name may have been made since.
+    const isDeleted = this.carriedOut.has(attempt, "write");
+    const role = isDeleted ? null : this.#roles.read(name);
+    if (!isDeleted) this.#roles.delete(name);
     if (role) {
       this.#roleIds.delete(role.roleId);
       this.tables.exec("INSERT INTO deleted_roles (role, mount) VALUES (?, ?)", role.id, mount);
       this.#asked.set(role.id, asked);
       this.#noteChange();
+      this.carriedOut.add(attempt, "write");
     }
     // A repeated call can't tell the id of the deleted role, so it continues all deletions of this mount.
     const meant = role ? [{ role: role.id, mount }] : this.#deleted();

@@ -214,7 +214,7 @@ export const APP_ROLE_ROUTES: readonly Route[] = [
       const asked = originOfCaller(context.caller, context.request);
       const { uuid } = mountOf(context);
       const deleted: Result<unknown> = await changeRoles(context, (auth) =>
-        auth.deleteRole(roleNameOf(context), uuid, asked),
+        changedOnce(context.env, (attempt) => auth.deleteRole(roleNameOf(context), uuid, asked, attempt)),
       );
       return doneReply(deleted);
     },

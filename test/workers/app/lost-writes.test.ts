@@ -207,12 +207,12 @@ describe("a policy in a cluster", () => {
 });
 
 describe.each([
-  ["a token role", TokenRoles, "write", "auth/token/roles/r", "token_explicit_max_ttl"],
-  ["an AppRole role", AppRoleAuth, "writeRole", "auth/approle/role/r", "token_max_ttl"],
-  ["an AWS role", CloudAuth, "writeRole", "auth/aws/role/r", "token_max_ttl"],
-  ["a JWT role", RoleMount, "writeRole", "auth/jwt/role/r", "token_max_ttl"],
-  ["a Kubernetes role", RoleMount, "writeRole", "auth/kubernetes/role/r", "token_max_ttl"],
-] as const)("%s in a cluster", (_, type, method, path, field) => {
+  ["a token role", TokenRoles, "write", "delete", "auth/token/roles/r", "token_explicit_max_ttl"],
+  ["an AppRole role", AppRoleAuth, "writeRole", "deleteRole", "auth/approle/role/r", "token_max_ttl"],
+  ["an AWS role", CloudAuth, "writeRole", "remove", "auth/aws/role/r", "token_max_ttl"],
+  ["a JWT role", RoleMount, "writeRole", "deleteRole", "auth/jwt/role/r", "token_max_ttl"],
+  ["a Kubernetes role", RoleMount, "writeRole", "deleteRole", "auth/kubernetes/role/r", "token_max_ttl"],
+] as const)("%s in a cluster", (_, type, method, removal, path, field) => {
   const fieldsOf = (seconds: number) => ({
     ...(path.includes("aws") && { bound_ami_id: "ami-1", auth_type: "ec2" }),
     ...(path.includes("jwt") && { role_type: "jwt", user_claim: "sub", bound_audiences: "a" }),
@@ -234,6 +234,21 @@ describe.each([
     expect([status, body.warnings?.length]).toEqual([200, 1]);
     expect(await read()).toBe(TOO_LONG);
     expect(calls).toHaveLength(2);
+  });
+
+  it.each(WHEN)("is deleted: the call is lost %s it was carried out", async (when) => {
+    await write(10);
+    atNth(type as never, removal as never, 1, losing(when) as never);
+    expect((await remove(path)).status).toBe(204);
+    expect((await get(path)).status).toBe(404);
+  });
+
+  it("that was made again before the repetition of a deletion stays", async () => {
+    await write(10);
+    const made = async () => expect((await write(20)).status).toBe(204);
+    atNth(type as never, removal as never, 1, losing("after", made) as never);
+    expect((await remove(path)).status).toBe(204);
+    expect(await read()).toBe(20);
   });
 
   it("is written by a caller that may only create it", async () => {

@@ -3,7 +3,7 @@ import { type CallContext, mountOf, type Route, tokenRoute } from "../../../auth
 import { DONE_OR_WARNED, dataAnswer } from "../../../auth/route-description.ts";
 import { tokenFieldsProblem } from "../../../auth/token-settings.ts";
 import { nameKey } from "../../../base/case-folding.ts";
-import { changedOnce } from "../../../base/lost-call-retry.ts";
+import { attempted, changedOnce } from "../../../base/lost-call-retry.ts";
 import { MAX_PARALLEL_CALLS } from "../../../base/parallel.ts";
 import { err, inContext, ok, okUnless, type Result, refuse, unavailable } from "../../../base/result.ts";
 import { type MountTtl, mountTtl } from "../../../system/mount.ts";
@@ -86,7 +86,10 @@ export const CLOUD_ROLE_ROUTES: readonly Route[] = [
   removeRoute(PATH, {
     summary: "Deletes a role.",
     operationId: "delete-auth-role",
-    remove: (context) => changeConfiguration(context, (auth) => auth.remove("roles", nameOf(context))),
+    remove: (context) =>
+      changeConfiguration(context, (auth) =>
+        attempted(context.env, (attempt) => auth.remove("roles", nameOf(context), attempt)),
+      ),
   }),
 ];
 
