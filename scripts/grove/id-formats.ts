@@ -85,7 +85,7 @@ export function nothingIs(kind: NamedKind, text: string): string {
 
 /** The audit store has changes, logins, refusals and faults, but no reads. It has refusals after some seconds. */
 function noRequest(): string {
-  return `it is mistyped, less than ten seconds old, not kept any more, or it was allowed and changed nothing, as a read or one of what is not there: the audit store does not have these one by one; by the audit log: ${asCalled("why ID --log FILE")} (${helpAsCalled("docs/audit.md")})`;
+  return `it is mistyped, less than ten seconds old, not kept any more, was refused by a quota (429) soon after another one of its client, or was allowed and changed nothing, as a read or one of what is not there: the audit store does not have these one by one; by the audit log: ${asCalled("why ID --log FILE")} (${helpAsCalled("docs/audit.md")})`;
 }
 
 interface Selected {

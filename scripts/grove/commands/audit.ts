@@ -91,9 +91,7 @@ async function otherQuestion(
     if (kind === "secret-id" && credential) return ok({ ...fields, accessor: credential.accessor });
     if (token && kind !== "lease" && found.state !== "mistyped") return ok({ ...fields, accessor: token.accessor });
   }
-  return kind === ""
-    ? err(failure)
-    : failed(`${failure.message}: ${asCalled("find")} says what it is, and what to ask`);
+  return failed(`${failure.message}: ${asCalled("find")} says what it is, and what to ask`);
 }
 
 function showAnswer(terminal: Terminal, answer: AuditEvents, { entities, firstMaker }: Names): void {
@@ -105,7 +103,9 @@ function showAnswer(terminal: Terminal, answer: AuditEvents, { entities, firstMa
     terminal.out(line);
   if (ended) for (const line of prose(terminal, harmless(endText(ended, accessor)), "    ", "")) terminal.out(line);
   // Not wrapped here: a terminal wraps the line itself, and copies the accessor as one word.
-  if (accessor !== undefined) terminal.out(harmless(`accessor ${accessor}`));
+  // A batch token has no accessor: its events have the keyed hash of its text.
+  const name = accessor?.startsWith("hmac-") ? "batch token, by its keyed hash," : "accessor";
+  if (accessor !== undefined) terminal.out(harmless(`${name} ${accessor}`));
   for (const line of eventLines(terminal, events, accessors, entities)) terminal.out(line);
   if (uses.length > 0) {
     terminal.out("");

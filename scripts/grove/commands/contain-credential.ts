@@ -67,7 +67,8 @@ async function proveRefused({ terminal, json }: Session, { askAgain }: Leaked, d
   const { state, message } = after.value;
   if (isAlive(after.value) || state === "unjudged") return failed(`it is not proved to be ${done}: ${message}`);
   if (json) terminal.out(JSON.stringify({ done, after: after.value }));
-  else terminal.out(styled(terminal, "green", `${done}: asked again, it is ${state}`));
+  // A secret-id leaves no record: of one that is gone the server knows nothing.
+  else terminal.out(styled(terminal, "green", `${done}: asked again, it is ${state === "unknown" ? "gone" : state}`));
   return ok(0);
 }
 
@@ -79,6 +80,7 @@ async function tokensLine(session: Session, { accessor, path }: Credential): Pro
   if (!made.ok) return `  its tokens are not known: ${made.error.message}`;
   const count = made.value.accessors.length + made.value.unnamed;
   const what = `  its logins made ${number(count, "token")}`;
+  if (count === 0) return what;
   const role = await session.client.get(encodedPath(path), ROLE);
   if (!role.ok) return what;
   const isOne = count === 1;

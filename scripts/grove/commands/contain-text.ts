@@ -47,7 +47,10 @@ function endOf(
   if (kind === "lease") return () => containLease(session, wanted, text);
   if (token) return () => endToken(session, wanted, kind, token);
   if (!credential) return null;
-  const leaked = { credential, askAgain: () => judge(session.client, text) };
+  // By an accessor the server finds no secret-id, whether it is alive or not.
+  const isAccessor = kind === "secret-id" && text.candidates.includes(credential.accessor);
+  const askAgain = () => (isAccessor ? judgeSecretId(session, credential) : judge(session.client, text));
+  const leaked = { credential, askAgain };
   if (kind === "secret-id") return () => containSecretId(session, wanted, leaked);
   const isOfTeam = kind === "team" || kind === "organization";
   return isOfTeam ? () => deleteTeamToken(session, wanted, leaked) : null;

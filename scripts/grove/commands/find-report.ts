@@ -39,7 +39,9 @@ export class Report {
   async show(text: TextToFind, judged: Judged): Promise<void> {
     const { client, terminal, json } = this.#session;
     // Accessors and ids of leases are no secrets, and logs are full of accessors.
-    const isAccessor = "token" in judged && text.candidates.includes(judged.token?.accessor ?? "");
+    const isAccessor =
+      "chosen_id" in judged &&
+      [judged.token, judged.credential].some((one) => text.candidates.includes(one?.accessor ?? ""));
     if (!this.#showsAll && isAccessor) return;
     const isSecret = !isAccessor && judged.kind !== "lease";
     this.#counts.set(judged.state, this.#count(judged.state) + 1);

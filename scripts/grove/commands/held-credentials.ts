@@ -28,7 +28,7 @@ export interface Held {
 export const HOLDS_NOTHING: Held = { tokens: [], secretIds: [], isBatch: false };
 
 /** The path of a request whose answer has a secret-id. The answer to a look-up has only its accessor. */
-const MAKES_SECRET_ID = /^(auth\/.+\/role\/[^/]+)\/(?:custom-)?secret-id$/;
+export const MAKES_SECRET_ID = /^(auth\/.+\/role\/[^/]+)\/(?:custom-)?secret-id$/;
 
 type Wrapping = { readonly accessor: string; readonly path: string };
 
@@ -113,17 +113,39 @@ async function hasEndedWithTokens(
   return left.ok ? ok(left.value.length === 0 && made.value.unnamed === 0) : left;
 }
 
-const LOOKED_UP = z.object({ secret_id_accessor: z.string() });
+const LOOKED_UP = z.object({
+  secret_id_accessor: z.string(),
+  creation_time: z.string().nullable().default(null),
+  expiration_time: z.string().nullable().default(null),
+});
+
+/** The time of a secret-id that never ends, as Go writes no time. */
+const NO_TIME = /^0001-/;
+
+/** A secret-id in the form of an answer about a text. Times that are not known are null. */
+export const credentialOf = (
+  { accessor, path }: NamedSecretId,
+  created: string | null = null,
+  expires: string | null = null,
+) => ({
+  ...{ accessor, path, created, expires, display_name: "", description: "", created_by: "" },
+  ...{ policies: [], metadata: {}, entity_id: "", parent: null },
+});
 
 /** Asks for a secret-id by its accessor. */
 export async function judgeSecretId(
   { client }: Pick<Session, "client">,
-  { accessor, path }: NamedSecretId,
+  secretId: NamedSecretId,
 ): Promise<Called<Judged>> {
+  const { accessor, path } = secretId;
   const lookup = `${path}/secret-id-accessor/lookup`;
   const found = await client.post(encodedPath(lookup), LOOKED_UP, { secret_id_accessor: accessor });
   const judged = { kind: "secret-id", chosen_id: false } as const;
-  if (found.ok) return ok({ ...judged, state: "live", message: "A look-up by its accessor finds it." });
+  if (found.ok) {
+    const { creation_time: created, expiration_time: end } = found.value;
+    const credential = credentialOf(secretId, created, end === null || NO_TIME.test(end) ? null : end);
+    return ok({ ...judged, state: "live", message: "A look-up by its accessor finds it.", credential });
+  }
   if (found.error.status === 404) return ok({ ...judged, state: "ended", message: "No secret-id has this accessor." });
   if (found.error.status !== 403) return found;
   return ok({ state: "unjudged", kind: "", message: `VAULT_TOKEN needs update on ${lookup}` });

@@ -1,19 +1,22 @@
 import * as z from "zod";
 import { ok } from "../../../src/base/result.ts";
-import { type AuditEvent, FOUND_TEXT, MOUNTS } from "../answer-schemas.ts";
+import { AUDIT_EVENTS, type AuditEvent, FOUND_TEXT, MOUNTS } from "../answer-schemas.ts";
 import type { Called } from "../client.ts";
 import type { Session } from "../terminal.ts";
 import { UUID } from "../uuid.ts";
 import { readEvents } from "./audit-pages.ts";
 import { type Judged, judge } from "./find-judgements.ts";
 import type { TextToFind } from "./find-texts.ts";
-import type { NamedSecretId } from "./held-credentials.ts";
+import { credentialOf, judgeSecretId, MAKES_SECRET_ID, type NamedSecretId } from "./held-credentials.ts";
 
 const HASHED = z.object({ hash: z.string() });
 const LOGIN_DATA = z.object({ secret_id: z.string() });
 
 /** Most logins of a mount, the newest, among which a secret-id is looked for. */
 const MAX_LOGINS = 10_000;
+
+/** How many events of an accessor are read: each login with it names its role, and so does the request that made it. */
+const EVENTS_OF_ACCESSOR = "100";
 
 /** Secret-ids by the keyed hash of their text. */
 type ByHash = ReadonlyMap<string, NamedSecretId>;
@@ -30,17 +33,51 @@ export class UsedSecretIds {
     this.#session = session;
   }
 
-  /** Identifies a text: by `sys/tokens/find`, and a text that this does not know by the logins with it. */
+  /**
+   * Identifies a text: by `sys/tokens/find`, and a text that this does not know by the logins with it, or as the accessor
+   * of a secret-id by its events.
+   */
   async judge(text: TextToFind): Promise<Called<Judged>> {
     const judged = await judge(this.#session.client, text);
     if (!judged.ok || judged.value.state !== "unknown" || judged.value.kind !== "") return judged;
     for (const candidate of text.candidates.filter((one) => UUID.test(one))) {
+      const named = await this.#namedBy(candidate);
+      if (named.ok && named.value) return this.#judgeAccessor(named.value);
       const used = await this.#find(candidate);
+      if (used.ok && used.value) return ok(judgedAs(used.value));
       // Without the right to read the audit store the answer stays as it is, and says so.
-      if (!used.ok) return ok({ ...judged.value, message: `${judged.value.message} ${notAsked(used.error.message)}` });
-      if (used.value) return ok(judgedAs(used.value));
+      const failure = [used, named].find((one) => !one.ok);
+      if (failure?.ok === false)
+        return ok({ ...judged.value, message: `${judged.value.message} ${notAsked(failure.error.message)}` });
     }
     return judged;
+  }
+
+  /** The secret-id with this accessor, from the audit store. The text may be a secret-id itself, so no URL has it. */
+  async #namedBy(accessor: string): Promise<Called<NamedSecretId | undefined>> {
+    const asked = { accessor, limit: EVENTS_OF_ACCESSOR };
+    const found = await this.#session.client.post("sys/audit/events", AUDIT_EVENTS, asked);
+    if (!found.ok) return found;
+    const paths = found.value.events.flatMap(({ path = "", mount = "", role, principal }) => {
+      const made = MAKES_SECRET_ID.exec(path)?.[1];
+      if (made !== undefined) return [made];
+      return role && principal === accessor ? [`${mount}role/${role}`] : [];
+    });
+    const [path] = paths;
+    return ok(path === undefined ? undefined : { accessor, path });
+  }
+
+  async #judgeAccessor(secretId: NamedSecretId): Promise<Called<Judged>> {
+    const now = await judgeSecretId(this.#session, secretId);
+    if (!now.ok) return now;
+    const { state } = now.value;
+    const what = `This is the accessor of a secret-id of ${secretId.path}`;
+    if (state === "unjudged") {
+      const message = `${what}. Whether that is alive is not known: ${now.value.message}.`;
+      return ok({ state, kind: "", message });
+    }
+    const message = `${what} that ${state === "live" ? "is alive" : "is used up, destroyed or expired"}. It is no secret: nobody logs in by it.`;
+    return ok(FOUND_TEXT.parse({ credential: credentialOf(secretId), ...now.value, message }));
   }
 
   async #find(text: string): Promise<Called<NamedSecretId | undefined>> {
@@ -75,15 +112,12 @@ const secretIdOf = (mount: string, { principal = "", role = "" }: AuditEvent): N
 });
 
 const notAsked = (why: string): string =>
-  `Whether logins were made with it, as a secret-id that is used up, is not known: ${why}.`;
+  `Whether it is the accessor of a secret-id, or logins were made with it, as a secret-id that is used up, is not known: ${why}.`;
 
 function judgedAs({ accessor, path }: NamedSecretId): Judged {
   return FOUND_TEXT.parse({
     ...{ state: "ended", kind: "secret-id", chosen_id: false },
     message: `A secret-id of ${path} that is used up, destroyed or expired: no login takes it any more.`,
-    credential: {
-      ...{ accessor, display_name: "", policies: [], metadata: {}, entity_id: "", path },
-      ...{ created: null, expires: null, parent: null },
-    },
+    credential: credentialOf({ accessor, path }),
   });
 }

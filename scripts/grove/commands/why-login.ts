@@ -1,4 +1,5 @@
 import { isLoginPath, LOGIN_PATHS } from "../../../src/base/login-paths.ts";
+import { helpAsCalled } from "../../local/command-line.ts";
 import { MOUNTS } from "../answer-schemas.ts";
 import { isAllowed } from "../capabilities.ts";
 import type { GroveClient } from "../client.ts";
@@ -79,11 +80,15 @@ export async function loginTexts(client: GroveClient, line: LoginLine): Promise<
 const tryAgain = (mount: string): string => writeFileCommand(`${mount}explain/login`, "login.json");
 
 /** Says why no policy can be asked about a login. */
+/** Why a request was answered 429, and what shows the quotas. */
+export const refusedByQuota = (): string =>
+  `a quota refused it before its token was read: ${readCommand("sys/quotas/rate-limit", "list")} names the quotas (${helpAsCalled("docs/runbook.md")}, A quota refuses too much).`;
+
 export function noPolicyText(line: LoginLine): string {
   const { status, check, mount } = line;
   if (!wasRefused(line)) return "It is a login: policies decide about what its token does, not about the login.";
   if (!mount) return "It is a login at a path where no auth method is mounted.";
-  if (status === 429) return "It is a login: a quota refused it.";
+  if (status === 429) return `It is a login: ${refusedByQuota()}`;
   if (check?.name === "entity") return "It is a login: no policy refused it, but the state of its entity.";
   return `It is a login: no policy refused it, but ${check ? "a check of its method" : "what its error says"}.`;
 }

@@ -14,7 +14,7 @@ import { endText } from "./audit.ts";
 import { readEvents } from "./audit-pages.ts";
 import { showExplanation } from "./explain.ts";
 import { askerText } from "./token-lines.ts";
-import { isLogin, loginTexts, noPolicyText, wasRefused } from "./why-login.ts";
+import { isLogin, loginTexts, noPolicyText, refusedByQuota, wasRefused } from "./why-login.ts";
 import { noEndpoint, requestIdIn, searchFor, withoutId } from "./why-text.ts";
 
 /** A response in an audit log, or an event of the audit store. Unknown fields are dropped. */
@@ -214,7 +214,8 @@ async function factsOf(client: GroveClient, line: Line): Promise<string[]> {
     const token = auth ? [`its token: ${auth.display_name} ${auth.accessor}`] : [];
     return [...(await loginTexts(client, line)), ...token];
   }
-  const who = auth ? askerText(auth, "a token") : "no valid token";
+  const unread = status === 429 ? "a client whose token was not read" : "no valid token";
+  const who = auth ? askerText(auth, "a token") : unread;
   return [
     `${time}: ${operation} ${path}, status ${status}${error ? `: ${error}` : ""}`,
     `by ${who}${address ? `, from ${address}` : ""}`,
@@ -278,11 +279,12 @@ function unaskable(line: Line): string | null {
   if (isOfNoEndpoint(line)) return noEndpoint(path);
   if (/<(?:token|malformed)>/.test(path))
     return "The log does not have the whole path, so no policy can be asked about it.";
+  if (status === 429) return `No policy was asked: ${refusedByQuota()}`;
   if (!auth && !hash) return "It had no token, or it was refused before its token was read.";
   if (!auth)
     return `Its token was not valid: it had ended, or is mistyped. ${asCalled("find")} says of its text which.`;
   if (auth.token_type === "batch")
     return "It is of a batch token, which has no accessor: sys/explain/access takes its text.";
   if (auth.token_type !== "service") return `It is of a ${auth.token_type} token: sys/explain/access takes its text.`;
-  return status === 429 ? "A quota refused it." : null;
+  return null;
 }

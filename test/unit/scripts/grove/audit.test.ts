@@ -393,8 +393,8 @@ describe("grove audit", () => {
         error: { message: "it is none: npm run -s grove -- find says what it is, and what to ask" },
       });
       answers = [{ state: "unknown", kind: "", message: "", chosen_id: false }];
-      expect(await grove("audit -", null, "some text".replace(" ", "-"))).toMatchObject({
-        error: { message: "it is none" },
+      expect(await grove("audit -", null, "some-text")).toMatchObject({
+        error: { message: "it is none: npm run -s grove -- find says what it is, and what to ask" },
       });
     });
 

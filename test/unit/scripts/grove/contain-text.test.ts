@@ -93,7 +93,7 @@ describe("grove contain - of a secret-id", () => {
       `  path       ${PATH}`,
       "  ends       never",
       "  its logins made 2 tokens, which end with it, with all below",
-      "destroyed: asked again, it is unknown",
+      "destroyed: asked again, it is gone",
       "2 of 2 tokens of its logins refused",
     ]);
     const destroyed = asked.find(({ request }) => request.endsWith("/destroy"));
@@ -156,6 +156,21 @@ describe("grove contain - of a secret-id", () => {
     expect(said.at(-1)).toBe(`1 token of its logins may be alive; ${how}`);
   });
 
+  it("is destroyed by its accessor alone, and asked for by that again", async () => {
+    replies["POST /v1/sys/tokens/find"] = UNKNOWN;
+    const made = { kind: "change", type: "response", time: "2026-11-22T01:00:00Z", path: `${PATH}/secret-id` };
+    replies["POST /v1/sys/audit/events"] = data({ events: [made], next: "" });
+    replies["GET /v1/sys/audit/events"] = logins();
+    const lookup = `POST /v1/${ADDRESS}/secret-id-accessor/lookup`;
+    const alive = data({ secret_id_accessor: SECRET_ID });
+    replies[lookup] = alive;
+    expect(await contain(SECRET_ID, "--yes")).toBe(1);
+    expect(said.at(-1)).toMatch(/^it is not proved to be destroyed: /);
+    replies[lookup] = [alive, { status: 404, body: { errors: [] } }];
+    expect(await contain(SECRET_ID, "--yes")).toBe(0);
+    expect(out.at(-1)).toBe("destroyed: asked again, it is ended");
+  });
+
   describe("that is used up", () => {
     beforeEach(() => {
       const login = { kind: "login", type: "response", time: "2026-11-22T01:00:00Z" };
@@ -185,11 +200,14 @@ describe("grove contain - of a secret-id", () => {
 
     it("stays unknown without such a login, and when the store can't be read, which is said", async () => {
       replies["POST /v1/sys/audit-hash/store"] = data({ hash: "hmac-2" });
+      replies["POST /v1/sys/audit/events"] = data({ events: [], next: "" });
       expect(await contain(SECRET_ID, "--yes")).toBe(1);
       expect(out).toEqual(["unknown: Nothing is known."]);
       replies["GET /v1/sys/audit/events"] = { status: 403, body: { errors: ["permission denied"] } };
       expect(await contain(SECRET_ID, "--yes")).toBe(1);
-      expect(out.at(-1)).toMatch(/^unknown: Nothing is known\. Whether logins were made with it, .* is not known: /);
+      expect(out.at(-1)).toMatch(
+        /^unknown: Nothing is known\. Whether it is the accessor of a secret-id, .* is not known: /,
+      );
     });
   });
 
@@ -519,6 +537,6 @@ describe("grove contain -", () => {
     replies[`POST /v1/${ADDRESS}/secret-id-accessor/destroy`] = { body: null };
     replies["GET /v1/sys/audit/events"] = logins();
     expect(await contain(`bob: which one?\nann: use ${SECRET_ID} please`, "--yes")).toBe(0);
-    expect(out.at(-1)).toBe("destroyed: asked again, it is unknown");
+    expect(out.at(-1)).toBe("destroyed: asked again, it is gone");
   });
 });

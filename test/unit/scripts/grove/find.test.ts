@@ -36,6 +36,9 @@ async function find(secret: string, json = false, wholeLines = false): Promise<n
     send: async ({ body, path }) => {
       const answer = answers[path.split("?")[0] ?? ""];
       if (answer) return { status: 200, retryAfter: null, text: JSON.stringify({ data: answer }) };
+      // A text in the form of a UUID may be the accessor of a secret-id: there are no events of it.
+      if (path === "/v1/sys/audit/events" && body !== undefined)
+        return { status: 200, retryAfter: null, text: JSON.stringify({ data: { events: [], next: "" } }) };
       if (body === undefined) {
         const lineage = lineages[path.slice(path.lastIndexOf("/") + 1)];
         return { status: lineage ? 200 : 403, retryAfter: null, text: JSON.stringify({ data: lineage, errors: [] }) };
@@ -521,6 +524,43 @@ describe("grove find", () => {
       "  destroy it, and end the tokens that it gave: npm run -s grove -- contain - (which reads the text as this command does)",
       "  (docs/runbook.md, A secret-id has leaked)",
     ]);
+  });
+
+  describe("of the accessor of a secret-id", () => {
+    const ACCESSOR = "3ec50187-719e-463c-9e51-ded1453cb163";
+    const path = "auth/approle/role/deploy";
+    const events = (event: object) => ({
+      events: [{ kind: "change", type: "response", time: "", ...event }],
+      next: "",
+    });
+
+    it.each([
+      ["the request that made it", { path: `${path}/secret-id`, target_accessor: ACCESSOR }],
+      ["a login", { path: "auth/approle/login", mount: "auth/approle/", role: "deploy", principal: ACCESSOR }],
+    ])("names its role, known from %s, and that it is alive, with 0", async (_, event) => {
+      answers["/v1/sys/audit/events"] = events(event);
+      const times = { creation_time: "2026-11-22T01:02:03Z", expiration_time: "2026-11-23T01:02:03Z" };
+      answers[`/v1/${path}/secret-id-accessor/lookup`] = { secret_id_accessor: ACCESSOR, ...times };
+      expect(await find(ACCESSOR)).toBe(0);
+      expect(out.slice(0, 5)).toEqual([
+        `live: This is the accessor of a secret-id of ${path} that is alive. It is no secret: nobody logs in by it.`,
+        `  accessor   ${ACCESSOR}`,
+        `  path       ${path}`,
+        "  created    2026-11-22 01:02Z",
+        "  ends       2026-11-23 01:02Z",
+      ]);
+    });
+
+    it("says when it is not known whether that is alive, with 3, and takes no other event for one about it", async () => {
+      answers["/v1/sys/audit/events"] = events({ path: `${path}/secret-id` });
+      answers["/v1/sys/tokens/find"] = UNKNOWN;
+      status = 403;
+      expect(await find(ACCESSOR)).toBe(3);
+      expect(out.at(-1)).toMatch(/^not judged: This is the accessor .* not known: VAULT_TOKEN needs update on auth/);
+      answers["/v1/sys/audit/events"] = events({ path: "sys/init/begin" });
+      expect(await find(ACCESSOR)).toBe(0);
+      expect(out.at(-1)).toMatch(/^unknown: /);
+    });
   });
 
   describe("of a batch token that is alive", () => {

@@ -1479,7 +1479,7 @@ describe("grove why", () => {
 
     it("that a quota refused says so", async () => {
       expect(await grove("why r1 --log -", log(line({ ...login, status: 429 })))).toBe(1);
-      expect(out).toContain("It is a login: a quota refused it.");
+      expect(out.join("\n")).toContain("It is a login: a quota refused it before its token was read: ");
     });
 
     it("that the state of its entity refused leads to who changed the entity", async () => {
@@ -1635,6 +1635,7 @@ describe("grove why", () => {
     replies["GET /v1/sys/audit/events"] = data({ events, next: "" });
     expect(await grove("why -", { interactive: true })).toBe(1);
     expect(out.join("\n")).toContain("update sys/mounts, status 429");
+    expect(out.join("\n")).toContain("No policy was asked: a quota refused it before its token was read: ");
   });
 
   const BAO = (url: string) => [

@@ -41,7 +41,7 @@ describe("a text that names nothing", () => {
     [
       "request",
       ID,
-      `no request that is known has the id ${ID}: it is mistyped, less than ten seconds old, not kept any more, or it was allowed and changed nothing, as a read`,
+      `no request that is known has the id ${ID}: it is mistyped, less than ten seconds old, not kept any more, was refused by a quota (429) soon after another one of its client, or was allowed and changed nothing, as a read`,
     ],
     ["job", ID, `no job has the id ${ID}: it is mistyped, or not kept any more`],
     ["tree", TREE, `no tree has the id ${TREE}: it is mistyped, or of another server`],
