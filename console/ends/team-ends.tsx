@@ -31,32 +31,48 @@ export function TeamEnds({ span }: { readonly span: Span }) {
       names.map(async (organization) => {
         // The tokens that end first are on the first page.
         const answer = await listResources<TeamToken>(api, tokensPath(organization), 1, { sort: "expired-at" });
-        return answer.ok ? answer.value.items.map((token) => ({ organization, token })) : [];
+        if (!answer.ok) return null;
+        const { items, pages } = answer.value;
+        return { of: items.map((token) => ({ organization, token })), ...{ items, pages } };
       }),
     );
-    return done({ tokens: lists.flat(), isAll: found.value.total <= names.length, read: names.length });
+    const read = lists.filter((list) => list !== null);
+    return done({
+      tokens: read.flatMap(({ of }) => of),
+      // The last ones of their first page: more may end at the same time or after it.
+      cut: read.flatMap(({ items, pages }) => (pages > 1 ? items.slice(-1) : [])),
+      ...{ isAll: found.value.total <= names.length, read: names.length, unread: names.length - read.length },
+    });
   });
   const teams = <a href={href(["teams"])}>Teams</a>;
   if (!mayRead || loaded.problem) {
     return <p class="muted">Tokens of teams are not counted here; {teams} has them, to who may read organizations.</p>;
   }
   if (!loaded.value || (loaded.value.read === 0 && loaded.value.isAll)) return null;
-  const ending = endsWithin(span, loaded.value.tokens, ({ token }) => token.attributes["expired-at"]);
+  const { tokens, cut, isAll, read, unread } = loaded.value;
+  const ending = endsWithin(span, tokens, ({ token }) => token.attributes["expired-at"]);
+  const more = cut.some(({ attributes: { "expired-at": end } }) => end !== null && Date.parse(end) < span.until);
   return (
     <Card
       title={
         <>
-          Tokens of teams that end in this time <span class="muted number">{counted(ending.length, "token")}</span>
+          Tokens of teams that end in this time{" "}
+          <span class="muted number">
+            {more ? `the first ${counted(ending.length, "token")}` : counted(ending.length, "token")}
+          </span>
         </>
       }
-      beside={
-        <span class="muted">
-          {loaded.value.isAll ? "" : `of the first ${loaded.value.read} organizations; `}not in the counts above
-        </span>
-      }
+      beside={<span class="muted">{isAll ? "" : `of the first ${read} organizations; `}not in the counts above</span>}
     >
+      {unread > 0 && (
+        <p class="body">
+          The tokens of {counted(unread, "organization")} could not be read: what ends there is not known.
+        </p>
+      )}
       {ending.length === 0 ? (
-        <p class="body muted">None. {teams} has all.</p>
+        <p class="body muted">
+          {unread > 0 ? "None of those that were read." : "None."} {teams} has all.
+        </p>
       ) : (
         <DataTable<EndingToken>
           label="Tokens of teams"

@@ -37,6 +37,9 @@ export function Quotas() {
     const names = await api.list(PATH);
     if (!names.ok) return names;
     const read = await Promise.all(names.value.slice(0, LISTED).map((name) => api.read<Quota>(pathOfQuota(name))));
+    // One that was deleted meanwhile is missing; one that can't be read must not look deleted.
+    const unread = read.find((one) => !one.ok && one.problem.status !== 404);
+    if (unread && !unread.ok) return unread;
     return done(read.flatMap((one) => (one.ok ? [one.value] : [])));
   });
   const close = (): void => {

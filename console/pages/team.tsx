@@ -8,6 +8,7 @@ import { secondsOf } from "../records/field.ts";
 import { RecordForm } from "../records/record-form.tsx";
 import { go } from "../router.ts";
 import { mayDo, useSession } from "../session.ts";
+import { LostTokens } from "../teams/lost-resources.tsx";
 import { listResources, readResource } from "../teams/resource-api.ts";
 import {
   type Organization,
@@ -61,7 +62,10 @@ export function TeamPage({ organization, id, marked }: TeamPageProps) {
           idle={value ? "" : "the team is not read"}
           onDone={() => go(href(["teams", organization]), "replace")}
         >
-          <p>Its tokens are refused from the answer on.</p>
+          <p>
+            With it go <LostTokens organization={organization} id={id} name={value?.attributes.name ?? ""} />, which are
+            refused from the answer on.
+          </p>
         </DeleteButton>
       </PageHead>
       <Loading of={team} />

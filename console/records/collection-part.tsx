@@ -2,6 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { capitalized, counted } from "../format.ts";
 import { href } from "../href.ts";
+import { EndingOfRole } from "../methods/ending-of-role.tsx";
 import { needsOf } from "../needed-capabilities.ts";
 import { go } from "../router.ts";
 import { useSession } from "../session.ts";
@@ -171,6 +172,7 @@ function OneRecord({ scope, part, name, isMade, above, more, onDeleted }: OneRec
             )}
             <DeleteButton path={path} name={name} title={`Delete the ${part.one}`} onDone={onDeleted}>
               <p>{part.loss}</p>
+              {value?.token_ends_with_secret_id === true && <EndingOfRole path={path} name={name} />}
               {part.isRole === true && scope.mount !== undefined && <TokensOfRole mount={scope.mount} role={name} />}
             </DeleteButton>
           </div>
@@ -195,7 +197,10 @@ function OneRecord({ scope, part, name, isMade, above, more, onDeleted }: OneRec
   );
 }
 
-/** The number of tokens of a role, if the policies allow to count them. */
+/** Most groups in one count. */
+const MOST_COUNTED = 1_000;
+
+/** The number of live tokens of a role, if the policies allow to count them. */
 function TokensOfRole({ mount, role }: { readonly mount: string; readonly role: string }) {
   const { api } = useSession();
   const summary = useLoad(`${mount} ${role}`, () =>
@@ -205,10 +210,16 @@ function TokensOfRole({ mount, role }: { readonly mount: string; readonly role: 
     }),
   );
   if (!summary.value) return null;
-  const tokens = summary.value.groups.find(({ key }) => key === role)?.count ?? 0;
+  const { groups } = summary.value;
+  const named = groups.find(({ key }) => key === role)?.count;
+  // The answer has the largest groups alone.
+  const tokens = named ?? (groups.length < MOST_COUNTED ? 0 : null);
   return (
     <p>
-      {counted(tokens, "token")} came by it. <a href={href(["tokens"], { mount: `auth/${mount}/`, role })}>Show them</a>
+      {tokens === null
+        ? "How many live tokens came by it is not known."
+        : `${counted(tokens, "live token")} came by it.`}{" "}
+      <a href={href(["tokens"], { mount: `auth/${mount}/`, role })}>Show them</a>
     </p>
   );
 }

@@ -50,6 +50,9 @@ interface SignInFormProps {
   readonly onFailed?: () => void;
 }
 
+/** The server's refusal of a login that names no role, at a method without a default one. */
+const NO_ROLE = "missing role";
+
 /** The sign-in form: for a listed auth method, another method, or a token. */
 export function SignInForm({ signIn, keepsPage = false, onFailed = () => {} }: SignInFormProps) {
   const mounts = useLoad<readonly ListedMount[] | null>("mounts", async () => {
@@ -200,6 +203,7 @@ function WayForm({
             values={values}
             onText={onText}
             tried={tried}
+            lacksRole={problem?.messages.includes(NO_ROLE) ?? false}
           />
         ) : (
           <Field

@@ -17,13 +17,15 @@ interface MethodFieldsProps {
   onText(name: string, text: string): void;
   /** True to mark empty required fields. */
   readonly tried: boolean;
+  /** True after a refusal because the method has no default role: the field for one is shown. */
+  readonly lacksRole: boolean;
 }
 
 /** The choice that lets the user type a method. No path is empty. */
 const OTHER = "";
 
 /** The choice of a method, and the fields of its login. */
-export function MethodFields({ listed, method, onMethod, values, onText, tried }: MethodFieldsProps) {
+export function MethodFields({ listed, method, onMethod, values, onText, tried, lacksRole }: MethodFieldsProps) {
   const usable = listed.filter(isUsable);
   const missing = tried ? missingIn(method, values) : [];
   const choose = (path: string): void => {
@@ -57,7 +59,7 @@ export function MethodFields({ listed, method, onMethod, values, onText, tried }
       {!method.isListed && <TypedMethod method={method} onMethod={onMethod} />}
       {inputs.filter((field) => !isUsualRole(field)).map(input)}
       {inputs.some(isUsualRole) && (
-        <details class="fold">
+        <details class="fold" open={lacksRole}>
           <summary>Another role</summary>
           {inputs.filter(isUsualRole).map(input)}
         </details>

@@ -5,7 +5,8 @@ import { RecordForm } from "../records/record-form.tsx";
 import { go } from "../router.ts";
 import { useSession } from "../session.ts";
 import { type Loaded, Loading, useLoad } from "../ui/index.ts";
-import { type Organization, type Resource, resourceRequest, teamsPath } from "./resources.ts";
+import { LostResources } from "./lost-resources.tsx";
+import { type Organization, type Resource, resourceRequest, teamsPath, tokensPath } from "./resources.ts";
 import { ORGANIZATION_SETTINGS, sentSettings, shownSettings, TTL_POLICY } from "./team-fields.ts";
 
 interface OrganizationSettingsProps {
@@ -38,7 +39,10 @@ export function OrganizationSettings({ name, organization }: OrganizationSetting
           title={`Delete ${name}`}
           onDone={() => go(href(["teams"]), "replace")}
         >
-          <p>All its teams go with it, and all of their tokens are refused from the answer on.</p>
+          <p>
+            With it go <LostResources path={teamsPath("organizations", name, "teams")} noun="team" />, and{" "}
+            <LostResources path={tokensPath(name)} noun="token" /> of these, which are refused from the answer on.
+          </p>
         </DeleteButton>
       </header>
       <div class="body stack">

@@ -21,6 +21,8 @@ export function JobProgress({ id, onRead, leases }: JobProgressProps) {
   const { api } = useSession();
   const [job, setJob] = useState<RevocationJob | null>(null);
   const [problem, setProblem] = useState<Problem | null>(null);
+  /** Number of times that the reader asked again after a read had failed. */
+  const [retries, setRetries] = useState(0);
   useEffect(() => {
     let timer = 0;
     let gone = false;
@@ -28,6 +30,7 @@ export function JobProgress({ id, onRead, leases }: JobProgressProps) {
       const answer = await readJob(api, id);
       if (gone) return;
       if (!answer.ok) return setProblem(answer.problem);
+      setProblem(null);
       setJob(answer.value);
       onRead(answer.value);
       if (isUnderWay(answer.value)) timer = window.setTimeout(ask, POLL_MS);
@@ -37,7 +40,7 @@ export function JobProgress({ id, onRead, leases }: JobProgressProps) {
       gone = true;
       window.clearTimeout(timer);
     };
-  }, [api, id]);
+  }, [api, id, retries]);
   const stop = async (): Promise<void> => {
     const answer = await stopJob(api, id);
     setProblem(answer.ok ? null : answer.problem);
@@ -91,7 +94,7 @@ export function JobProgress({ id, onRead, leases }: JobProgressProps) {
           The last: {job.failures.at(-1)}
         </Notice>
       )}
-      {problem && <ProblemNotice problem={problem} />}
+      {problem && <ProblemNotice problem={problem} onRetry={() => setRetries(retries + 1)} />}
       {running && (
         <div class="row">
           {!stopping && (

@@ -94,6 +94,9 @@ export function RevokeOne({ detail, onClose, onRevoked }: RevokeOneProps) {
         {descendants.count > 0 ? "This token and everything below it are" : "This token is"} refused from the answer on.
         There is no way back.
       </p>
+      {!isWrapping(token) && (
+        <p class="small muted">Batch tokens below it end too. No list has them, so they are not counted.</p>
+      )}
       {failing > 0 && (
         <Notice tone="bad" title={`${counted(failing, "lease")} of these failed before`}>
           The targets have not accepted the revocation, and this does not change that: the secrets can still be used.

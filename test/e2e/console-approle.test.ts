@@ -212,6 +212,12 @@ describe.skipIf(executable === undefined)("AppRole in the console", () => {
     expect(await figure("Tokens of its logins that stay")).toBe("1");
     await expectAccessible(page);
     await page.getByRole("button", { name: "Keep it" }).click();
+    // The deletion of the role ends the same tokens.
+    await card("Role tied").getByRole("button", { name: "Delete…" }).click();
+    await expect.poll(() => figure("Tokens that end with it")).toBe("3");
+    await page.getByRole("dialog").getByText("3 live tokens came by it.").waitFor();
+    await expectAccessible(page);
+    await page.getByRole("button", { name: "Keep it" }).click();
   });
 
   it("lists secret-ids page by page, and is within reach and readable at every width", async () => {

@@ -193,7 +193,10 @@ describe.skipIf(executable === undefined)("an incident in the console", () => {
     await page.getByRole("option", { name: `Receipt ${job}` }).waitFor();
     await page.keyboard.press("Escape");
     await openPlace(page, "health");
+    // Without an answer it can be asked for again.
+    await page.route("**/v1/sys/tokens/jobs/*", (route) => route.abort(), { times: 1 });
     await openPlace(page, `receipts/${job}`);
+    await page.getByRole("region", { name: "Progress" }).getByRole("button", { name: "Try again" }).click();
     await receipt.getByText(`All of these are refused: ${TOTAL_TEXT} of ${TOTAL_TEXT}`).waitFor();
     await receipt.getByText(/^Checked .*20\d\d/).waitFor();
     await expectAccessible(page);
@@ -396,6 +399,18 @@ describe.skipIf(executable === undefined)("an incident in the console", () => {
     const events = page.getByRole("region", { name: "The token that you looked for" }).getByRole("listitem");
     await events.filter({ hasText: `Deleted the team token ${named.id} by root` }).waitFor();
     await expectFitsWidths(page);
+    // A deletion says first how many tokens go with it.
+    const said = page.getByRole("dialog").getByText(/^With it go/);
+    await page.getByRole("button", { name: "Delete…" }).first().click();
+    await expect.poll(() => said.textContent()).toBe("With it go 1 token, which are refused from the answer on.");
+    await page.getByRole("button", { name: "Keep it" }).click();
+    await openPlace(page, "teams/acme?part=settings");
+    await page.getByRole("button", { name: "Delete the organization…" }).click();
+    await expect
+      .poll(() => said.textContent())
+      .toBe("With it go 2 teams, and 1 token of these, which are refused from the answer on.");
+    await expectAccessible(page);
+    await page.getByRole("button", { name: "Keep it" }).click();
     await openPlace(page, "ends");
     await page.getByRole("region", { name: "Tokens of teams that end in this time" }).getByText("None.").waitFor();
     await expectAccessible(page);

@@ -281,7 +281,9 @@ describe.skipIf(executable === undefined)("timelines in the console", () => {
     await find(`Error: GET ${server.address}/v1/sys/policies/acl/more Code: 403. permission denied`);
     await other.waitForURL(/path=sys%2Fpolicies%2Facl%2Fmore.*since=/);
     await find("nobody-has-this-name");
-    await other.getByText(/^No entity, no live token and none that ended lately has exactly this name/).waitFor();
+    await other
+      .getByText(/^No entity, live token or lately ended token that you may read has exactly this name/)
+      .waitFor();
     expect(other.url()).not.toContain("path=");
     await expectAccessible(other);
     expect(faults).toEqual([]);

@@ -59,5 +59,5 @@ it("a name of no live token leads to the only ended one, and a name that is unkn
   ended = ["a3", "a4"];
   expect(await named("alice")).toMatchObject({ href: "", problem: expect.stringMatching(/^Several tokens/) });
   ended = [];
-  expect(await named("alice")).toMatchObject({ href: "", problem: expect.stringMatching(/^No entity, no live token/) });
+  expect(await named("alice")).toMatchObject({ href: "", problem: expect.stringMatching(/^No entity, live token or/) });
 });
