@@ -34,8 +34,11 @@ export class EarliestAlarm {
 
   /** Reads the time of the alarm. Returns true for an alarm that was lost: it counts as not set. */
   async load(): Promise<boolean> {
+    const before = this.#at;
     const at = await this.#storage.getAlarm();
-    if (at !== this.#at) this.#setAt = 0;
+    // It may have been set meanwhile.
+    if (this.#at !== before) return this.isLost;
+    if (at !== before) this.#setAt = 0;
     this.#at = at;
     return this.isLost;
   }
@@ -209,12 +212,16 @@ export class ObjectAlarm {
   }
 
   /**
-   * Sets an alarm again that was lost in the life of the object: without a new start nothing else would. Called with
-   * the calls of the object. Reads no storage otherwise. A failure is logged: the next call tries again.
+   * Sets an alarm again that was lost, also before the start of an object that does not call `restore`. Called with the
+   * calls of the object. Reads no storage but the time of the alarm, once. A failure is logged: the next call tries again.
    */
   async renewLost(): Promise<void> {
-    if (!this.#alarm.isLost) return;
-    await this.restore().catch(logFailure);
+    try {
+      if (this.#duties.size > 0 && this.#alarm.isUnknown) await this.#alarm.load();
+      if (this.#alarm.isLost) await this.restore();
+    } catch (error) {
+      logFailure(error);
+    }
   }
 
   async run(): Promise<void> {

@@ -225,6 +225,23 @@ describe("an alarm that does not ring any more", () => {
     expect(changes).toHaveLength(3);
   });
 
+  it("is found by the first call of an object that does not look for it at its start", async () => {
+    alarmAt = LOST;
+    await alarm.renewLost();
+    expect([alarmAt, changes]).toEqual([NOW, ["delete", "sync", "set"]]);
+  });
+
+  it("is not taken for the one that is set while the time of the alarm is read", async () => {
+    const reading = Promise.withResolvers<number | null>();
+    vi.spyOn(storage, "getAlarm").mockReturnValueOnce(reading.promise);
+    const renewed = alarm.renewLost();
+    await alarm.atLatest(NOW + 10);
+    reading.resolve(null);
+    await renewed;
+    await alarm.atLatest(NOW + 500);
+    expect(alarmAt).toBe(NOW + 10);
+  });
+
   it("is deleted before another is set for new work, in the same life of the object or at its start", async () => {
     alarmAt = LOST;
     await alarm.set();
