@@ -271,7 +271,10 @@ export const COMMANDS = {
         "revokes everything issued at T or later, root tokens and tokens of teams too: T is when an attack began",
       ),
       "issued-before": {
-        ...time("before", "revokes what was issued before T (or now), except root tokens and tokens of teams"),
+        ...time(
+          "before",
+          "revokes what was issued before T (or now), except root tokens of sys/init and generate-root, and tokens of teams",
+        ),
         orNow: true,
       },
       preview: flag(

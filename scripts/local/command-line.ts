@@ -192,14 +192,21 @@ export async function runCommand<Command>(
 
 /** True for a failed system call on a file or a directory, which is not a bug of the program. */
 export function isOfFile(error: unknown): error is Error {
-  return error instanceof Error && "syscall" in error && "path" in error && codeOf(error) !== undefined;
+  const code = codeOf(error);
+  if (!(error instanceof Error) || !("syscall" in error) || code === undefined) return false;
+  // The error of a write names no file.
+  return "path" in error || OF_DISK.has(code);
 }
 
 /** The text for the operator about a failed system call on a file. */
 export function fileFailure(error: Error): string {
-  const path = "path" in error && typeof error.path === "string" ? error.path : "";
-  const reason = FILE_FAILURES[codeOf(error) ?? ""];
-  return reason === undefined || path === "" ? error.message : `${path}: ${reason}`;
+  const code = codeOf(error) ?? "";
+  const reason = FILE_FAILURES[code];
+  // A copy fails for what is full at its target.
+  const at = OF_DISK.has(code) && "dest" in error ? error.dest : "path" in error ? error.path : "";
+  const path = typeof at === "string" ? at : "";
+  if (reason === undefined || (path === "" && !OF_DISK.has(code))) return error.message;
+  return path === "" ? reason : `${path}: ${reason}`;
 }
 
 const FILE_FAILURES: Readonly<Record<string, string>> = {
@@ -211,7 +218,12 @@ const FILE_FAILURES: Readonly<Record<string, string>> = {
   EPERM: "this user may not do that",
   EROFS: "its file system is read-only",
   ENOSPC: "no space is left on the disk",
+  EDQUOT: "the quota of this user on the disk is used up",
+  EIO: "the disk does not read or write",
 };
+
+/** Failures of the disk as a whole. */
+const OF_DISK: ReadonlySet<string> = new Set(["ENOSPC", "EDQUOT", "EIO", "EROFS"]);
 
 function textOf(help: string | (() => string)): string {
   return typeof help === "string" ? shownHelp(help) : help();

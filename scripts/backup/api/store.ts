@@ -1,10 +1,11 @@
 import { createHash } from "node:crypto";
-import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { appendFileSync, existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { backupName, timeOfBackup } from "../../../src/backup/names.ts";
 import { err, ok, type Result } from "../../../src/base/result.ts";
 import { writeDurably } from "../../local/durable-files.ts";
+import { makeDirectory } from "../../local/make-directory.ts";
 import { MANIFEST, type Manifest, PART, type Part, RUN, type Run } from "./manifest.ts";
 
 const PARTS = "parts";
@@ -26,7 +27,7 @@ export class BackupStore {
 
   /** Makes the directory. */
   open(): void {
-    mkdirSync(join(this.#directory, PARTS), { recursive: true, mode: 0o700 });
+    makeDirectory(join(this.#directory, PARTS));
   }
 
   /** Names of the backups, the oldest first. */

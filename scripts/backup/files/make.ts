@@ -1,11 +1,12 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve, sep } from "node:path";
 import { backupName, timeOfBackup } from "../../../src/backup/names.ts";
 import { err, ok, type Result } from "../../../src/base/result.ts";
 import { sealedWithVersion } from "../../../src/crypto/key-ring.ts";
-import { helpAsCalled } from "../../local/command-line.ts";
+import { fileFailure, helpAsCalled, isOfFile } from "../../local/command-line.ts";
 import { DataDirectory } from "../../local/data-directory.ts";
 import { flush } from "../../local/durable-files.ts";
+import { makeDirectory } from "../../local/make-directory.ts";
 import { sourceCommit, sourceVersion } from "../../local/source-version.ts";
 import { PAUSE_SOCKET, RunningServer } from "../../serve/backup-pause.ts";
 import { DirectoryCopy } from "./copy.ts";
@@ -61,7 +62,7 @@ export async function makeBackup({ data, to, keep }: Wanted): Promise<Result<Bac
   const name = backupName(Date.now());
   const partial = join(target, `${name}${PARTIAL}`);
   try {
-    mkdirSync(partial, { recursive: true, mode: 0o700 });
+    makeDirectory(partial);
     const copied = await source.value.copy(partial);
     if (!copied.ok) return copied;
     const { databases, damage } = verifyDatabases(join(partial, OBJECTS));
@@ -78,7 +79,7 @@ export async function makeBackup({ data, to, keep }: Wanted): Promise<Result<Bac
     renameSync(partial, directory);
     return ok({ directory, ...backup, deleted: prune(target, keep) });
   } catch (error) {
-    return err(`the backup failed: ${error instanceof Error ? error.message : String(error)}`);
+    return err(`the backup failed: ${failureText(error)}`);
   } finally {
     source.value.close();
     rmSync(partial, { recursive: true, force: true });
@@ -162,4 +163,9 @@ function flushTree(directory: string): void {
     else flush(path);
   }
   flush(directory);
+}
+
+function failureText(error: unknown): string {
+  if (isOfFile(error)) return fileFailure(error);
+  return error instanceof Error ? error.message : String(error);
 }

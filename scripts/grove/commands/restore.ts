@@ -84,7 +84,7 @@ function hints(tokens: readonly EndedSince[], revocations: readonly Revocation[]
   const first = tokens.map(({ token }) => token.created).sort()[0];
   const all = first === undefined ? "" : `; from ${harmless(first)} on it reaches each of these tokens`;
   return [
-    "restore --issued-before now ends them with all else that was issued before, except for root tokens and tokens of teams.",
+    "restore --issued-before now ends them with all else that was issued before, except for root tokens of sys/init and generate-root, and tokens of teams.",
     `restore --not-before T ends all that was issued at T or later, root tokens too${all}.`,
     `Or revoke them again after the restore, before clients return: ${asCalled("revoke --accessor A")} (with --include-root for root tokens),`,
     "POST sys/tokens/revoke with the accessors that --json gives, at most 900 a call, and sys/leases/revoke-prefix for paths.",

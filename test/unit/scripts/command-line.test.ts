@@ -7,6 +7,41 @@ import { ok } from "../../../src/base/result.ts";
 
 const OPTIONS = { name: { type: "string", default: "x" }, all: { type: "boolean", default: false } } as const;
 
+describe("a failed call of a file", () => {
+  const failure = (code: string, more: object): Error =>
+    Object.assign(new Error(`${code}: text of Node`), { code, ...more });
+
+  it.each([
+    [
+      "a write on a full disk, which names no file",
+      failure("ENOSPC", { syscall: "write" }),
+      "no space is left on the disk",
+    ],
+    [
+      "a copy to a full disk",
+      failure("ENOSPC", { syscall: "copyfile", path: "/data/a", dest: "/backups/a" }),
+      "/backups/a: no space is left on the disk",
+    ],
+    ["a missing file", failure("ENOENT", { syscall: "open", path: "/a" }), "/a: there is no such file or directory"],
+    ["another one", failure("EMFILE", { syscall: "open", path: "/a" }), "EMFILE: text of Node"],
+  ])("is said in words and ends with 1: %s", async (_, error, text) => {
+    const said: string[] = [];
+    const run = async () => {
+      throw error;
+    };
+    expect(await runCommand(ok(null), "", (line) => void said.push(line), run)).toBe(1);
+    expect(said).toEqual([text]);
+  });
+
+  it("is none of a connection", async () => {
+    const error = failure("ECONNRESET", { syscall: "read" });
+    const run = async () => {
+      throw error;
+    };
+    await expect(runCommand(ok(null), "", () => {}, run)).rejects.toBe(error);
+  });
+});
+
 describe("the words of a command line", () => {
   it("are flags with their defaults, and other words", () => {
     const read = readWords(["--all", "word"], OPTIONS, 1);

@@ -235,6 +235,10 @@ it("sends a call again that got no answer or a temporary one, five times at most
   expect(waits).toHaveLength(7);
 });
 
+it.runIf(process.platform === "linux")("ends where no directory can be made", () => {
+  expect(() => new BackupStore("/proc/no/backups").open()).toThrow("ENOENT");
+});
+
 describe("a backup that is made part by part", () => {
   const NOW = 1_790_000_000_000;
   const TEXTS = ["zero", "one", "two"];
