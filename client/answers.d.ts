@@ -430,7 +430,6 @@ export interface components {
                 readonly mount_accessor: string;
                 readonly mount_path: string;
                 readonly mount_type: string;
-                readonly id: string;
                 readonly canonical_id: string;
                 readonly name: string;
                 readonly metadata: {
@@ -439,8 +438,9 @@ export interface components {
                 readonly custom_metadata: {
                     readonly [key: string]: string;
                 } | null;
-                readonly merged_from_canonical_ids: readonly string[] | null;
                 readonly local: boolean;
+                readonly id: string;
+                readonly merged_from_canonical_ids: readonly string[] | null;
                 readonly creation_time: string;
                 readonly last_update_time: string;
             }[];
@@ -493,7 +493,6 @@ export interface components {
                 readonly mount_accessor?: string;
                 readonly mount_path?: string;
                 readonly mount_type?: string;
-                readonly id?: string;
                 readonly canonical_id?: string;
                 readonly name?: string;
                 readonly metadata?: {
@@ -502,8 +501,9 @@ export interface components {
                 readonly custom_metadata?: {
                     readonly [key: string]: string;
                 } | null;
-                readonly merged_from_canonical_ids?: readonly string[] | null;
                 readonly local?: boolean;
+                readonly id?: string;
+                readonly merged_from_canonical_ids?: readonly string[] | null;
                 readonly creation_time?: string;
                 readonly last_update_time?: string;
                 readonly namespace_id?: string;

@@ -16,15 +16,20 @@ const MOUNT: ViewFields<Shown<Pick<AliasRecord, "mountAccessor">>> = {
   mount_type: ["string", (shown) => mountOf(shown).type],
 };
 
-const ALIAS_OF_ENTITY: ViewFields<Shown<AliasRecord>> = {
+/** An alias in a list by id. */
+const ALIAS_SUMMARY: ViewFields<Shown<AliasRecord>> = {
   ...MOUNT,
-  id: ["string", ({ thing }) => thing.id],
   canonical_id: ["string", ({ thing }) => thing.entityId],
   name: ["string", ({ thing }) => thing.name],
   metadata: [["or null", { "*": "string" }], ({ thing }) => nullIfEmpty(thing.metadata)],
   custom_metadata: [["or null", { "*": "string" }], ({ thing }) => nullIfEmpty(thing.customMetadata)],
-  merged_from_canonical_ids: [["string", null], () => null],
   local: ["boolean", () => false],
+};
+
+const ALIAS_OF_ENTITY: ViewFields<Shown<AliasRecord>> = {
+  ...ALIAS_SUMMARY,
+  id: ["string", ({ thing }) => thing.id],
+  merged_from_canonical_ids: [["string", null], () => null],
   creation_time: ["string", ({ thing }) => formatRfc3339(thing.createdAt)],
   last_update_time: ["string", ({ thing }) => formatRfc3339(thing.updatedAt)],
 };
@@ -42,12 +47,6 @@ export const GROUP_ALIAS_VIEW = view<Shown<GroupAliasRecord>>({
   namespace_id: ["string", () => "root"],
 });
 
-/** An alias in a list by id. */
-const ALIAS_SUMMARY: ViewFields<Shown<Pick<AliasRecord, "mountAccessor" | "name" | "entityId">>> = {
-  ...MOUNT,
-  name: ["string", ({ thing }) => thing.name],
-  canonical_id: ["string", ({ thing }) => thing.entityId],
-};
 export const ALIAS_SUMMARY_VIEW = view(ALIAS_SUMMARY);
 export const GROUP_ALIAS_SUMMARY_VIEW = view<Shown<GroupAliasRecord>>(fieldsOf(asEntityAlias, ALIAS_SUMMARY));
 

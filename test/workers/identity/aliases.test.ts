@@ -50,6 +50,11 @@ describe("an alias", () => {
     });
     const listed = (await call("GET", "identity/entity-alias/id?list=true", { token: root })).body.data;
     expect(listed.keys).toContain(added.body.data.id);
+    const { canonical_id, name, mount_accessor, mount_path, mount_type, metadata, custom_metadata, local } =
+      Object(read);
+    expect(Object(listed.key_info)[added.body.data.id]).toEqual({
+      ...{ canonical_id, name, mount_accessor, mount_path, mount_type, metadata, custom_metadata, local },
+    });
     expect((await call("GET", "identity/entity/id?list=true", { token: root })).body.data.key_info).toMatchObject({
       [id]: { name: "one", aliases: [{ id: added.body.data.id, mount_type: "aws" }] },
     });
