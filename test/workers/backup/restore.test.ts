@@ -157,6 +157,18 @@ it("a chosen id leads to the token that is alive, not to an earlier one that is 
   expect(await statusOf(token)).toBe(200);
 });
 
+it("is not opened with the receipts of some parts", async () => {
+  await loseEverything();
+  const backup = await backUp(await initialized(), async () => {});
+  const some = { ...backup, parts: backup.parts.filter((part) => part.restored_first) };
+  expect([some.parts.length > 0, some.parts.length < backup.parts.length]).toEqual([true, true]);
+  await loseEverything();
+  await begin(backup);
+  const refused = await finish(backup, await restoreParts(some));
+  expect([refused.status, refused.body.errors]).toEqual([400, ["not all parts of the backup were restored"]]);
+  expect((await finish(backup, await restoreParts(backup))).status).toBe(204);
+});
+
 it("answers nothing but the restore until all parts are there, and takes no part of another making", async () => {
   await loseEverything();
   const root = await initialized();

@@ -227,6 +227,14 @@ describe("an id that root chooses", () => {
     expect((await create(root, { id: "no-row", policies: ["default"] })).status).toBe(200);
   });
 
+  it("is free again at once when its token could not be stored", async () => {
+    const failed = atCalls(TokenTree, "create", async () => ok("taken" as const));
+    expect((await create(root, { id: "unstored", policies: ["default"] }, "create-orphan")).status).toBe(503);
+    failed.end();
+    expect((await create(root, { id: "unstored", policies: ["default"] }, "create-orphan")).status).toBe(200);
+    expect((await self("unstored")).id).toBe("unstored");
+  });
+
   it("works for an orphan, and cascades as any other", async () => {
     await create(root, { id: "lonely", policies: ["plain"], ttl: "1h" }, "create-orphan");
     const child = (await create("lonely", {})).body.auth.client_token;

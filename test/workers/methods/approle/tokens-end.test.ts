@@ -135,6 +135,19 @@ describe("a token that ends with its secret-id", () => {
     expect(await status(token)).toBe(403);
   });
 
+  it("is a batch token below a new parent, when the earlier parent was revoked", async () => {
+    const { login, made, destroy } = await endingRole({ token_type: "batch", secret_id_ttl: "10m" });
+    const first = await login();
+    const [row] = await parentsOf(made);
+    const revoked = { accessor: row?.parent };
+    expect((await call("POST", "auth/token/revoke-accessor", { token: root, body: revoked })).status).toBe(204);
+    expect(await status(first)).toBe(403);
+    const second = await login();
+    expect(await status(second)).toBe(200);
+    expect(await destroy()).toBe(204);
+    expect(await status(second)).toBe(403);
+  });
+
   it("outlives the last use of its secret-id, which can be destroyed then", async () => {
     for (const how of ["destroy", "destroyByAccessor"] as const) {
       const one = await endingRole({ secret_id_num_uses: 1 });
