@@ -127,7 +127,7 @@ async function runKnown(
 
 /** True when the Worker may be able to perform the action from a published token alone. The plan decides later. */
 function needsNoTree(action: CallerAction): boolean {
-  if (action.kind === "lookup") return action.target.by === "self" || action.target.by === "token";
+  if (action.kind === "lookup") return action.target.by === "token";
   if (action.kind !== "create") return false;
   const { request, role, ids } = action;
   const orphan = request.noParent || request.orphanEndpoint;
@@ -153,10 +153,7 @@ function outcomeWithoutTree(
     const goesOn = action.ids === null || needsWorkerWrite(spec, action.request);
     return goesOn ? ok({ kind: "planned", spec, warnings }) : null;
   }
-  if (action.kind !== "lookup") return null;
-  const { target } = action;
-  if (target.by === "self") return ok({ kind: "token", token: caller });
-  if (target.by !== "token") return null;
-  const token = knownToken(knownTokens, { ...target, treeId: caller.treeId }, watermarks, now);
+  if (action.kind !== "lookup" || action.target.by !== "token") return null;
+  const token = knownToken(knownTokens, { ...action.target, treeId: caller.treeId }, watermarks, now);
   return token && ok({ kind: "token", token });
 }

@@ -48,7 +48,7 @@ export function isTarget({ verifier, accessorTail }: StoredIds, target: TokenTar
 
 /** An action on a token of a tree. In the call that authenticates, the tree knows the caller and adds it to `asked`. */
 export type TargetAction =
-  | { readonly kind: "lookup"; readonly target: TokenTarget }
+  | { readonly kind: "lookup"; readonly target: StoredTarget }
   /**
    * `terms` null: the token's own. A token of a role or of a login is renewed by the present terms of its role or auth
    * method: without them the outcome is `needs_terms`.
