@@ -48,7 +48,11 @@ export function BulkRevocations() {
             },
             { label: "By", cell: ({ asked_by: by }) => <AskedBy by={by} /> },
             { label: "Began", cell: ({ started }) => <Time at={started} /> },
-            { label: "State", cell: (job) => <JobState job={job} check={checks.get(job.id) ?? "not asked"} /> },
+            {
+              label: "State",
+              wraps: true,
+              cell: (job) => <JobState job={job} check={checks.get(job.id) ?? "not asked"} />,
+            },
             {
               label: "Progress",
               cell: ({ total, preview, failures }) => (

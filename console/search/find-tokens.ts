@@ -5,6 +5,7 @@ import { KeptRead } from "../kept-reads.ts";
 import { needsOf, refusalOf } from "../needed-capabilities.ts";
 import { mayDo, type Session } from "../session.ts";
 import { MIN_SEARCH, searchMistake } from "../tokens/filter.ts";
+import { isTokenAccessor } from "../tokens/token-accessor.ts";
 import { listEnded, listTokens } from "../tokens/token-api.ts";
 import { bestOf, type Found } from "./search-result.ts";
 import {
@@ -67,5 +68,10 @@ export async function textItself({ api, capabilities }: Session, text: string): 
   if (refusal !== "") return notAsked(text, refusal);
   const answer = await api.call<FoundText>(ASKED_PATHS.find, { body: { token: text } });
   if (!answer.ok) return notAsked(text, answer.problem.messages.join(" "), answer.problem.status === 403);
-  return itselfOf(answer.value.data, text);
+  const { data } = answer.value;
+  const inside = data.wrapped_accessor ?? "";
+  if (!isTokenAccessor(inside)) return itselfOf(data, text);
+  // It may have ended while it was wrapped, with its parent.
+  const held = await api.ask<FoundText>(ASKED_PATHS.find, { accessor: inside });
+  return itselfOf(data, text, held.ok ? held.value.state : "");
 }

@@ -32,8 +32,12 @@ export const A_TOKEN = "This is a token: no address gets it.";
 export const isTokenInSearch = ({ status, messages }: Problem): boolean =>
   status === 400 && messages.some((message) => message.startsWith("search must not contain a token"));
 
-/** The result of the server's answer about a text. An accessor is not secret. */
-export function itselfOf(answer: FoundText, text: string): Itself {
+/**
+ * The result of the server's answer about a text. An accessor is not secret.
+ *
+ * @param stateInside the state of the token inside a wrapping token; "" when it is not known
+ */
+export function itselfOf(answer: FoundText, text: string, stateInside = ""): Itself {
   const { state, kind, token, credential, message, ended, entities = [], wrapped_accessor: inside = "" } = answer;
   // The server could not ask all objects that could know the text, so its form decides; otherwise no word could be searched for.
   if (kind === "" && state === "unjudged") {
@@ -50,7 +54,7 @@ export function itselfOf(answer: FoundText, text: string): Itself {
     return { found: [leaseOf(text, state), ...holder], note: message, isKept };
   }
   const note = ended ? `${message} ${endText(ended)}` : message;
-  if (token) return { found: [tokenInState(token, state, ended?.how), ...insideOf(inside)], note, isKept };
+  if (token) return { found: [tokenInState(token, state, ended?.how), ...insideOf(inside, stateInside)], note, isKept };
   if (!credential) return { found: entities.map(entityOfJwt), note, isKept };
   // The page of a secret-id is that of its role.
   const facts = kind === "secret-id" ? note : [note, credentialText(credential)].filter(Boolean).join(" ");
@@ -120,15 +124,15 @@ const leaseOf = (id: string, state: string): Found => ({
   href: leaseHref(id),
 });
 
-/** What a wrapping token holds: a token, or a secret-id by its events. */
-function insideOf(accessor: string): readonly Found[] {
+/** What a wrapping token holds: a token, or a secret-id by its events. @param state "" when it is not known */
+function insideOf(accessor: string, state: string): readonly Found[] {
   if (accessor === "") return [];
   const isToken = isTokenAccessor(accessor);
   return [
     {
       kind: "Tokens",
       name: isToken ? "The token inside" : "The secret-id inside",
-      detail: shortAccessor(accessor),
+      detail: [["", "live"].includes(state) ? "" : state, shortAccessor(accessor)].filter(Boolean).join(" · "),
       href: isToken ? href(["tokens", accessor]) : href(["audit"], { accessor }),
     },
   ];

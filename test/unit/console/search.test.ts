@@ -58,6 +58,8 @@ describe("the console says of a pasted text", () => {
       itselfOf({ ...wrapping, wrapped_accessor: inside }, "s.x").found.map((one) => one.href);
     const inside = "i".repeat(84);
     expect(hrefs(inside)).toEqual([`/ui/tokens/${"w".repeat(84)}`, `/ui/tokens/${inside}`]);
+    const held = (state: string) => itselfOf({ ...wrapping, wrapped_accessor: inside }, "s.x", state).found[1]?.detail;
+    expect([held(""), held("live"), held("ended")]).toEqual(["…iiiiiiiiii", "…iiiiiiiiii", "ended · …iiiiiiiiii"]);
     expect(hrefs("a1-secret-id")[1]).toBe("/ui/audit?accessor=a1-secret-id");
   });
 
