@@ -209,13 +209,14 @@ function readLine(text: string): Line | null {
 }
 
 async function factsOf(client: GroveClient, line: Line): Promise<string[]> {
-  const { type, time, operation, path, status, error, auth, client_address: address } = line;
+  const { type, time, operation, path, status, error, auth, token_hash: hash, client_address: address } = line;
   if (type === "response" && isLogin(line)) {
     const token = auth ? [`its token: ${auth.display_name} ${auth.accessor}`] : [];
     return [...(await loginTexts(client, line)), ...token];
   }
-  const unread = status === 429 ? "a client whose token was not read" : "no valid token";
-  const who = auth ? askerText(auth, "a token") : unread;
+  // A malformed request, or one above a quota, is refused before its token is read.
+  const nobody = hash ? "no valid token" : "a client without a token, or whose token was not read";
+  const who = auth ? askerText(auth, "a token") : nobody;
   return [
     `${time}: ${operation} ${path}, status ${status}${error ? `: ${error}` : ""}`,
     `by ${who}${address ? `, from ${address}` : ""}`,
@@ -271,6 +272,9 @@ const NO_ENDPOINTS: ReadonlySet<string> = new Set(["no handler for route", "unsu
 const isOfNoEndpoint = ({ path, status, error }: Line): boolean =>
   path.includes("<unknown>") || (status === 404 && NO_ENDPOINTS.has(error ?? ""));
 
+/** Whose a token is that is in no tree. */
+const ownerOf = (type: string): string => (type === "organization" ? "an organization" : `a ${type}`);
+
 /** Why the server can't be asked about this request; null when it can. */
 function unaskable(line: Line): string | null {
   const { type, path, auth, status, token_hash: hash } = line;
@@ -280,11 +284,14 @@ function unaskable(line: Line): string | null {
   if (/<(?:token|malformed)>/.test(path))
     return "The log does not have the whole path, so no policy can be asked about it.";
   if (status === 429) return `No policy was asked: ${refusedByQuota()}`;
+  if (!auth && !hash && isWrongInItself(line))
+    return "It was refused before a token was read, for what its error says: with the same content it is refused again.";
   if (!auth && !hash) return "It had no token, or it was refused before its token was read.";
   if (!auth)
     return `Its token was not valid: it had ended, or is mistyped. ${asCalled("find")} says of its text which.`;
   if (auth.token_type === "batch")
     return "It is of a batch token, which has no accessor: sys/explain/access takes its text.";
-  if (auth.token_type !== "service") return `It is of a ${auth.token_type} token: sys/explain/access takes its text.`;
+  if (auth.token_type !== "service")
+    return `It is of the token of ${ownerOf(auth.token_type)}: sys/explain/access takes its text.`;
   return null;
 }

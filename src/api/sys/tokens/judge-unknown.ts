@@ -26,7 +26,10 @@ const OF_OTHERS = /^hv[sbr]\.[\w-]{8,}$/;
 /** The form of secret-ids, unless they were chosen. */
 const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
 const NO_SECRET_ID =
-  "A secret-id has this form, and is not kept after its end or destruction: the audit log has who made it, its logins, and who destroyed it. A role-id has it too, and is no secret by itself.";
+  "No token and no secret-id that is alive has this text. A secret-id has this form, and is not kept after its end or destruction: the audit log has who made it, its logins, and who destroyed it. A role-id has it too, and is no secret by itself.";
+
+const NOTHING_KNOWN =
+  "Nothing is known by this text. An id that was chosen is known for a while after the end of its token.";
 
 /** Says what a text is that is no token of this installation, by its form. */
 export async function judgeUnknown({ env, installation }: FindContext, text: string): Promise<Found> {
@@ -61,7 +64,7 @@ export async function judgeUnknown({ env, installation }: FindContext, text: str
     const message = "A JWT that no mount of this installation trusts, by the issuer that it names.";
     return { state: "elsewhere", kind: "jwt", message };
   }
-  const message = `Nothing is known by this text. ${UUID.test(text) ? NO_SECRET_ID : "An id that was chosen is known for a while after the end of its token."}`;
+  const message = UUID.test(text) ? NO_SECRET_ID : NOTHING_KNOWN;
   return { state: "unknown", kind: "", message };
 }
 

@@ -1440,6 +1440,17 @@ describe("grove why", () => {
 
   it.each([
     ["without a token", { auth: null }, "It had no token"],
+    ["that is malformed", { auth: null, status: 400 }, "refused before a token was read, for what its error says"],
+    [
+      "whose token was not read",
+      { auth: null, status: 400 },
+      "by a client without a token, or whose token was not read",
+    ],
+    [
+      "by an organization's token",
+      { auth: { accessor: "at-1", display_name: "o", token_type: "organization" } },
+      "the token of an organization: sys/explain",
+    ],
     [
       "without a good token",
       { auth: null, token_hash: "hmac-sha256:1", client_address: null },
