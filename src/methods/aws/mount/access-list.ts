@@ -89,7 +89,7 @@ export class CloudAccessList extends GroveObject<Env> {
 
   /**
    * Undoes `enterLogin` when no token was issued: the client has not received its new nonce and would be locked out.
-   * Does nothing when another login has been entered since.
+   * Does nothing when another login has been entered since. Safe to repeat.
    */
   async undoLogin(instanceId: string, { entry, previous }: EnteredLogin): Promise<void> {
     await this.keys.open();
@@ -101,7 +101,7 @@ export class CloudAccessList extends GroveObject<Env> {
 
   /**
    * Keeps the entry of an instance whose token is renewed at least until `expiresAt`. Returns the entry; null when
-   * an operator has deleted it, so that the token is not renewed.
+   * an operator has deleted it, so that the token is not renewed. Safe to repeat.
    */
   async extend(instanceId: string, expiresAt: Ms, now: Ms): Promise<AccessEntry | null> {
     await this.keys.open();

@@ -140,7 +140,7 @@ export function accessShardsOf(env: AwsEnv, mount: Pick<Mount, "uuid">) {
 
 /** How a shard of the access list is called in a cluster. */
 const LIST_RULES = {
-  repeated: ["judgeLogin", "read", "list"],
+  repeated: ["judgeLogin", "undoLogin", "extend", "read", "list"],
 } as const;
 
 function shardAt(env: AwsEnv, { uuid }: Pick<Mount, "uuid">, shard: number) {

@@ -215,6 +215,16 @@ describe("the memory of a login", () => {
       expect((await login({ nonce: "other" })).status).toBe(400);
     });
 
+    it("the token of the login is renewed", async () => {
+      const token: string = (await login({ nonce: "n" })).body.auth.client_token;
+      const lost = atNth(CloudAccessList, "extend", 1, async (proceed) => {
+        await proceed();
+        throw LOST;
+      });
+      expect((await call("POST", "auth/token/renew-self", { token })).status).toBe(200);
+      expect(lost.calls).toHaveLength(2);
+    });
+
     it("is a 503 when another login was entered since", async () => {
       loseNext("after", async () => {
         await mount.call("DELETE", `identity-accesslist/${instance.id}`);
