@@ -131,7 +131,11 @@ describe("sys/doctor", () => {
   });
 });
 
-it("counts an answer 503 of this second", async () => {
+it.each([
+  ["", () => {}],
+  [", also while the history can't be stored", () => void failing(Tidy, "keepHistory", "SQLITE_FULL")],
+])("counts an answer 503 of this second%s", async (_, meanwhile) => {
+  meanwhile();
   const unavailable = async () => Number(/(\d+) answers 503/.exec((await check("faults"))?.seen ?? "")?.[1]);
   const before = await unavailable();
   const away = failing(AccessorShard, "inventoryPage", "Network connection lost.");

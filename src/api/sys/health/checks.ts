@@ -68,8 +68,9 @@ function factsOf(context: CheckContext) {
   return {
     context,
     history: once(async () => {
-      await sendHistory(env, context.now);
-      return tidyOf(env).history();
+      const traffic = await sendHistory(env, context.now);
+      const kept = await tidyOf(env).history();
+      return { ...kept, slots: [...kept.slots, { at: context.now, traffic, live: null }] };
     }),
     tidy: once(async () => tidyOf(env).status()),
     tokens: once(() => readTokens(env, installation)),

@@ -15,7 +15,7 @@ let reported: Traffic = NO_TRAFFIC;
  * request costs a comparison. What an isolate counts after its last report is lost when it ends. A failure fails no
  * request: its counts are sent with the next report.
  */
-export function reportHistory(env: Env): Promise<void> | null {
+export function reportHistory(env: Env): Promise<unknown> | null {
   const now = currentTime();
   return isWithin(reportedAt, REPORT_MS, now) ? null : sendHistory(env, now);
 }
@@ -25,8 +25,12 @@ export function skipHistory(): void {
   reported = trafficSoFar();
 }
 
-/** Reports what this isolate has counted until now, for a reader of the history that must not miss the last minute. */
-export async function sendHistory(env: Env, now: Ms): Promise<void> {
+/**
+ * Reports what this isolate has counted until now, for a reader of the history that must not miss the last minute.
+ *
+ * @returns what the history could not store, as on a full disk.
+ */
+export async function sendHistory(env: Env, now: Ms): Promise<Traffic> {
   // The counts get the time of the last report, at most one interval ago. After an idle time they are older than that.
   const at = Number.isFinite(reportedAt) && reportedAt <= now ? Math.max(reportedAt, now - REPORT_MS) : now;
   const before = reported;
@@ -35,9 +39,12 @@ export async function sendHistory(env: Env, now: Ms): Promise<void> {
   reported = counted;
   try {
     await tidyOf(env).keepHistory(at, trafficSince(counted, before), lastLiveCounts(now));
+    return NO_TRAFFIC;
   } catch (error) {
     // The object may have added them: counting twice is better than a fault that no one sees.
-    reported = trafficSince(reported, trafficSince(counted, before));
+    const unsent = trafficSince(counted, before);
+    reported = trafficSince(reported, unsent);
     console.error(JSON.stringify({ type: "history", error: String(error) }));
+    return unsent;
   }
 }
