@@ -23,7 +23,7 @@ import { type CallAttempt, changedOnce } from "../../base/lost-call-retry.ts";
 import { hasMisleadingBlanks, MISLEADING_BLANKS } from "../../base/misleading-characters.ts";
 import { NOT_FOUND, ok, okUnless, type Result, refuse } from "../../base/result.ts";
 import { RESPONSE_WRAPPING_POLICY_TEXT } from "../../policy/builtin.ts";
-import { parsePolicy, policyErrorText, policyExpiry } from "../../policy/parse.ts";
+import { decodePolicyText, parsePolicy, policyErrorText, policyExpiry } from "../../policy/parse.ts";
 import {
   isHiddenPolicy,
   normalizePolicyName,
@@ -159,14 +159,16 @@ async function writePolicy(
 /** Maximum size of a policy's text and rules together, in bytes: they must fit into a row of an object's database. */
 const MAX_POLICY_BYTES = 1_900_000;
 
+/** Reads a policy text. One that was sent in base64 is kept decoded, so that reads show the rules. */
 function readText(policyText: string, now: Ms): Result<PolicyText> {
-  const parsed = parsePolicy(policyText, now);
+  const decoded = decodePolicyText(policyText);
+  const parsed = parsePolicy(decoded, now);
   if (!parsed.ok) return refuse(policyErrorText(parsed.error));
   const rulesJson = JSON.stringify(parsed.value);
   // The rules can be ten times as long as their text.
-  const bytes = new TextEncoder().encode(policyText + rulesJson).length;
+  const bytes = new TextEncoder().encode(decoded + rulesJson).length;
   if (bytes > MAX_POLICY_BYTES) return refuse("the policy has too many rules; divide it into several");
-  return ok({ text: policyText, rulesJson });
+  return ok({ text: decoded, rulesJson });
 }
 
 function writableName(params: CallContext["params"]): Result<string> {

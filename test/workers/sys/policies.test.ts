@@ -43,6 +43,13 @@ describe("policies over HTTP", () => {
     expect((await read("mixed")).status).toBe(404);
   });
 
+  it("keeps a text that was sent in base64 as the rules that it encodes", async () => {
+    await write("encoded", { policy: btoa(TEXT) });
+    expect((await read("encoded")).body.data.policy).toBe(TEXT);
+    await write("encoded", { policy: btoa(TEXT) }, "sys/policy");
+    expect((await read("encoded")).body.data.policy).toBe(TEXT);
+  });
+
   it("refuses a text with half of a surrogate pair, which could not be read again", async () => {
     await write("halves", { policy: TEXT });
     const written = await write("halves", { policy: `# \ud800\n${TEXT}` });
