@@ -41,10 +41,16 @@ export const TOKEN_FIELDS = {
   period: deprecated(sent(duration())).describe("Older name of `token_period`"),
 };
 
-type TokenFields = Values<typeof TOKEN_FIELDS>;
+/** Older names of limits, in the methods whose reference has them. */
+export const OLD_LIMIT_FIELDS = {
+  num_uses: deprecated(sent(integer())).describe("Older name of `token_num_uses`"),
+  bound_cidrs: deprecated(sent(list())).describe("Older name of `token_bound_cidrs`"),
+};
+
+type TokenFields = Values<typeof TOKEN_FIELDS> & Partial<Values<typeof OLD_LIMIT_FIELDS>>;
 
 /** Settings with a deprecated name, which lacks the prefix `token_`. */
-const OLD_NAMES = ["policies", "ttl", "max_ttl", "period"] as const;
+const OLD_NAMES = ["policies", "ttl", "max_ttl", "period", "num_uses", "bound_cidrs"] as const;
 type RenamedField = (typeof OLD_NAMES)[number];
 
 /** The part of a login's token that the role decides. */
@@ -60,7 +66,7 @@ export interface TokenSettings extends Omit<TokenTerms, "tokenType"> {
 
 /** Returns the problem with the fields of a write, whatever is stored, or null. See `changeTokenSettings`. */
 export function tokenFieldsProblem(sent: TokenFields): string | null {
-  const cidrs = readCidrs(sent.token_bound_cidrs ?? [], "token_bound_cidrs");
+  const cidrs = readCidrs(cidrsOf(sent) ?? [], "token_bound_cidrs");
   if (!cidrs.ok) return cidrs.error;
   const negative = DURATIONS.find((field) => (sent[field] ?? 0) < 0);
   if (negative) return `error converting input for field "${negative}": cannot provide negative value`;
@@ -68,7 +74,7 @@ export function tokenFieldsProblem(sent: TokenFields): string | null {
   const badName = names.map(policyNameProblem).find((problem) => problem !== null);
   if (badName) return `token_policies: ${badName}`;
   if (sent.token_type !== undefined && readType(sent.token_type) === undefined) return "invalid 'token_type' value";
-  return (sent.token_num_uses ?? 0) < 0 ? "'token_num_uses' cannot be negative" : null;
+  return (numUsesOf(sent) ?? 0) < 0 ? "'token_num_uses' cannot be negative" : null;
 }
 
 /** Token settings of a role that was written without any. */
@@ -97,7 +103,7 @@ export function changeTokenSettings(
 ): Result<{ readonly settings: TokenSettings; readonly warnings: readonly string[] }, string> {
   const wrong = tokenFieldsProblem(sent);
   if (wrong) return err(wrong);
-  const cidrs = readCidrs(sent.token_bound_cidrs ?? [], "token_bound_cidrs");
+  const cidrs = readCidrs(cidrsOf(sent) ?? [], "token_bound_cidrs");
   if (!cidrs.ok) return cidrs;
   const settings: TokenSettings = {
     ttl: sent.token_ttl ?? sent.ttl ?? before.ttl,
@@ -106,8 +112,8 @@ export function changeTokenSettings(
     period: sent.token_period ?? sent.period ?? before.period,
     policies: normalizePolicyNames(sent.token_policies ?? sent.policies ?? before.policies),
     noDefaultPolicy: sent.token_no_default_policy ?? before.noDefaultPolicy,
-    numUses: sent.token_num_uses ?? before.numUses,
-    boundCidrs: sent.token_bound_cidrs ? cidrs.value : before.boundCidrs,
+    numUses: numUsesOf(sent) ?? before.numUses,
+    boundCidrs: cidrsOf(sent) ? cidrs.value : before.boundCidrs,
     strictlyBindIp: sent.token_strictly_bind_ip ?? before.strictlyBindIp,
     type: readType(sent.token_type) ?? before.type,
     shownByOldName: OLD_NAMES.filter((field) =>
@@ -127,6 +133,14 @@ export function changeTokenSettings(
   return ok({ settings, warnings });
 }
 
+function numUsesOf(sent: TokenFields): number | undefined {
+  return sent.token_num_uses ?? sent.num_uses;
+}
+
+function cidrsOf(sent: TokenFields): readonly string[] | undefined {
+  return sent.token_bound_cidrs ?? sent.bound_cidrs;
+}
+
 /** Fields of the token settings in a read of a role. */
 export const TOKEN_SETTINGS: ViewFields<TokenSettings> = {
   token_bound_cidrs: [["string"], (settings) => settings.boundCidrs],
@@ -143,6 +157,15 @@ export const TOKEN_SETTINGS: ViewFields<TokenSettings> = {
   "ttl?": ["integer", (settings) => byOldName(settings, "ttl", settings.ttl || undefined)],
   "max_ttl?": ["integer", (settings) => byOldName(settings, "max_ttl", settings.maxTtl || undefined)],
   "period?": ["integer", (settings) => byOldName(settings, "period", settings.period || undefined)],
+};
+
+/** As `TOKEN_SETTINGS`, where a role has `OLD_LIMIT_FIELDS`. */
+export const OLD_LIMITS: ViewFields<TokenSettings> = {
+  "num_uses?": ["integer", (settings) => byOldName(settings, "num_uses", settings.numUses || undefined)],
+  "bound_cidrs?": [
+    ["string"],
+    (settings) => byOldName(settings, "bound_cidrs", settings.boundCidrs.length > 0 ? settings.boundCidrs : undefined),
+  ],
 };
 
 function byOldName<T>({ shownByOldName }: TokenSettings, field: RenamedField, value: T): T | undefined {

@@ -1,6 +1,8 @@
 import {
   changeTokenSettings,
   DEFAULT_TOKEN_SETTINGS,
+  OLD_LIMIT_FIELDS,
+  OLD_LIMITS,
   TOKEN_FIELDS,
   TOKEN_SETTINGS,
   type TokenSettings,
@@ -74,6 +76,7 @@ export const JWT_ROLE_FIELDS = roleSchema({
   verbose_oidc_logging: sent(flag(false)).describe("Kept and shown: `explain/login` shows the claims of a login"),
   token_policies_template_claims: sent(flag(false)).describe("Refused"),
   ...TOKEN_FIELDS,
+  ...OLD_LIMIT_FIELDS,
 });
 export type JwtRoleFields = Values<typeof JWT_ROLE_FIELDS>;
 
@@ -148,7 +151,7 @@ export const JWT_ROLE_VIEW = view<JwtRole>({
   oauth2_metadata: [["string"], () => []],
   token_policies_template_claims: ["boolean", () => false],
   verbose_oidc_logging: ["boolean", (role) => role.verboseLogging ?? false],
-  ...fieldsOf((role) => role.token, TOKEN_SETTINGS),
+  ...fieldsOf((role) => role.token, { ...TOKEN_SETTINGS, ...OLD_LIMITS }),
 });
 
 /** Refuses settings of the reference that Grove does not support. An ignored setting would seem to be in force. */

@@ -1,6 +1,8 @@
 import {
   changeTokenSettings,
   DEFAULT_TOKEN_SETTINGS,
+  OLD_LIMIT_FIELDS,
+  OLD_LIMITS,
   TOKEN_FIELDS,
   TOKEN_SETTINGS,
   type TokenSettings,
@@ -49,6 +51,7 @@ export const KUBERNETES_ROLE_FIELDS = roleSchema({
   audience: sent(text()).describe("The audience of tokens; that of the API server unless set"),
   alias_name_source: sent(text()).describe("`serviceaccount_uid`, or `serviceaccount_name` for `namespace/name`"),
   ...TOKEN_FIELDS,
+  ...OLD_LIMIT_FIELDS,
 });
 export type KubernetesRoleFields = Values<typeof KUBERNETES_ROLE_FIELDS>;
 
@@ -98,7 +101,7 @@ export const KUBERNETES_ROLE_VIEW = view<KubernetesRole>({
   bound_service_account_names: [["string"], (role) => role.names],
   bound_service_account_namespace_selector: ["string", (role) => role.namespaceSelector],
   bound_service_account_namespaces: [["string"], (role) => role.namespaces],
-  ...fieldsOf((role) => role.token, TOKEN_SETTINGS),
+  ...fieldsOf((role) => role.token, { ...TOKEN_SETTINGS, ...OLD_LIMITS }),
 });
 
 /** True when the role takes a service account of this name, in whatever namespace. */
