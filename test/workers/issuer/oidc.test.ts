@@ -260,6 +260,11 @@ describe("rotation", () => {
     const sign = await rotating("dropping");
     const first = await sign();
     await post(oidc("key/dropping/rotate"));
+    const versions = await rowsOf(oidcIssuerOf(bindings), "key_versions");
+    expect(versions.find((version) => version.kid === kid(first))).toMatchObject({
+      state: "retired",
+      private_key: null,
+    });
     vi.setSystemTime(START + 2 * HOUR - 1000);
     await runDurableObjectAlarm(oidcIssuerOf(bindings));
     forgetPublishedKeys();

@@ -57,6 +57,17 @@ describe("authorize", () => {
     });
   });
 
+  it("refuses a path that a policy denies by another name of the same list", async () => {
+    await post("sys/auth/machines", { type: "aws" });
+    const policy = `path "auth/machines/*" { capabilities = ["read"] }
+      path "auth/machines/identity-accesslist/*" { capabilities = ["deny"] }`;
+    await post("sys/policies/acl/no-list", { policy });
+    const text = await token({ policies: ["no-list"] });
+    const reads = async (path: string) => (await authority.authorize(text, { path, operation: "read" })).allowed;
+    expect(await reads("auth/machines/role/web")).toBe(true);
+    expect(await reads("auth/machines/identity-whitelist/i-1")).toBe(false);
+  });
+
   it.each<[AuthorizeRequest, unknown]>([
     [
       { path: "kv/data/x", operation: "create_or_update" },
