@@ -74,6 +74,7 @@ export function factLines(terminal: Terminal, found: FoundText, lineage: Lineage
     ["metadata", about && pairsText(about.metadata)],
     ["created", about?.created && shortTime(about.created)],
     ["ends", about && mayBeAlive(found) ? (about.expires === null ? "never" : shortTime(about.expires)) : ""],
+    ["uses left", token && mayBeAlive(found) && token.uses_left > 0 ? String(token.uses_left) : ""],
     ["last used", token?.last_used && `in the hour from ${shortTime(token.last_used)}`],
     ["below it", token && state !== "ended" && token.children > 0 ? childrenText(token.children) : ""],
     ["leases", lineage && lineage.leases.count > 0 ? `${countText(lineage.leases, "lease")}, with those below it` : ""],

@@ -526,6 +526,18 @@ describe("grove find", () => {
     ]);
   });
 
+  it("says how many uses a token has left, unless it has ended", async () => {
+    for (const [state, shown] of [
+      ["live", true],
+      ["ended", false],
+    ] as const) {
+      out = [];
+      known.one = { ...LIVE, state, token: { ...TOKEN, uses_left: 2 } };
+      await find("one");
+      expect(out.includes("  uses left  2")).toBe(shown);
+    }
+  });
+
   describe("of the accessor of a secret-id", () => {
     const ACCESSOR = "3ec50187-719e-463c-9e51-ded1453cb163";
     const path = "auth/approle/role/deploy";
