@@ -60,8 +60,8 @@ export function Tuning({ mount, type }: { readonly mount: string; readonly type:
             }}
           >
             <p>
-              From the answer on {amount} that it gave until now are refused, with everything below them. Clients that
-              may log in by it log in again.
+              From the answer on {amount} that it gave until now are refused, with everything below them, and batch
+              tokens, which are not counted. Clients that may log in by it log in again.
             </p>
             {type === "token" && <p>The token that you are signed in with may be one of them.</p>}
           </ConfirmButton>
@@ -80,8 +80,8 @@ export function Tuning({ mount, type }: { readonly mount: string; readonly type:
               }}
             >
               <p>
-                From the answer on {amount} are refused, with everything below them, and no login by it succeeds. Its
-                settings, roles and lists are deleted. There is no way back.
+                From the answer on {amount} are refused, with everything below them, and batch tokens, which are not
+                counted. No login by it succeeds. Its settings, roles and lists are deleted. There is no way back.
               </p>
             </ConfirmButton>
           )}

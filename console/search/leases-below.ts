@@ -15,5 +15,5 @@ export async function leasesBelow(session: Session, text: string): Promise<reado
   const listed = await session.api.list(`sys/leases/lookup/${pathOf(...folders)}`);
   if (!listed.ok || listed.value.length === 0) return [];
   const prefix = `${folders.join("/")}/`;
-  return [{ kind: "Leases", name: prefix, detail: "leases below this path", href: href(["leases"], { prefix }) }];
+  return [{ kind: "Lists", name: `Leases below ${prefix}`, detail: "", href: href(["leases"], { prefix }) }];
 }

@@ -306,7 +306,7 @@ describe.skipIf(executable === undefined)("timelines in the console", () => {
     await option(String(group.id), /^on-call/);
     await option(mounts["jobs/"]?.accessor ?? "", /^auth\/jobs\//);
     await option("auth/jobs/role/web", /^web auth\/jobs\//);
-    await option("db/creds", /^db\/creds\/ leases below this path/);
+    await option("db/creds", /^Leases below db\/creds\//);
     await other.keyboard.press("Enter");
     await other.waitForURL(/leases\?prefix=db%2Fcreds%2F/);
     expect(faults).toEqual([]);
