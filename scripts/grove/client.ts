@@ -23,6 +23,8 @@ interface CallOptions {
   readonly tries?: number;
   /** True when every call may be sent twice: a call without an answer, or with a temporary status, is then repeated too. */
   readonly repeats?: boolean;
+  /** How long an answer may take (ms). */
+  readonly timeout?: number;
   /** ms. */
   readonly wait?: (ms: number) => Promise<void>;
   /** Gets a line about each longer wait; by default written to stderr. */
@@ -89,8 +91,9 @@ export class GroveClient {
   constructor(address: string, token: string, options: CallOptions = {}) {
     this.#address = address.replace(/\/+$/, "");
     this.#token = token;
-    const send = overNetwork(this.#address);
-    this.#options = { repeats: false, tries: MAX_TRIES, wait: sleep, say: toStderr, send, ...options };
+    const { timeout = TIMEOUT_MS } = options;
+    const send = overNetwork(this.#address, timeout);
+    this.#options = { repeats: false, tries: MAX_TRIES, timeout, wait: sleep, say: toStderr, send, ...options };
   }
 
   /** The same server, asked with another token. */
@@ -214,13 +217,14 @@ function failureOf(answered: Result<Answer, CallFailure>): string {
   return answered.ok ? messageOf(answered.value.body, answered.value.status) : answered.error.message;
 }
 
-function overNetwork(address: string): Send {
+/** @param timeout ms. */
+function overNetwork(address: string, timeout: number): Send {
   return async ({ method, path, token, body }) => {
     const response = await fetch(`${address}${path}`, {
       method,
       headers: { ...(token !== "" && { "X-Vault-Token": token }), "Content-Type": "application/json" },
       ...(body !== undefined && { body: JSON.stringify(body) }),
-      signal: AbortSignal.timeout(TIMEOUT_MS),
+      signal: AbortSignal.timeout(timeout),
       // The token must not reach another server.
       redirect: "error",
     });

@@ -51,7 +51,8 @@ export async function runGrove(
   // The calls of these commands are safe to repeat.
   const repeats = REPEATED.has(command.kind);
   // What does not answer at once is what the doctor has to say.
-  const client = new GroveClient(address, token, { repeats, ...(command.kind === "doctor" && { tries: 2 }) });
+  const hasty = command.kind === "doctor" && { tries: 2, timeout: DOCTOR_TIMEOUT_MS };
+  const client = new GroveClient(address, token, { repeats, ...hasty });
   const session = { client, terminal, json: command.json };
   const done = await carryOut(command, session, token, environment).catch(failedHere);
   terminal.progress(null);
@@ -65,6 +66,9 @@ export async function runGrove(
   for (const line of failure.split("\n")) sayProse(terminal, harmless(line), "red");
   return 1;
 }
+
+/** A server that takes longer hangs: it ends each of its checks after ten seconds. */
+const DOCTOR_TIMEOUT_MS = 15_000;
 
 /** The exit code of shells for a program that was ended by Ctrl-C: 128 + SIGINT. */
 const INTERRUPTED = 130;

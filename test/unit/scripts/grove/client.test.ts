@@ -1,3 +1,5 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { describe, expect, it } from "vitest";
 import { GroveClient } from "../../../../scripts/grove/client.ts";
 
@@ -54,6 +56,18 @@ describe("a call that is to be repeated", () => {
     const { answer, waits, sent } = await called(full, DONE);
     expect([answer.ok, waits, sent]).toEqual([false, [], 1]);
   });
+});
+
+it("ends when no answer comes in time", async () => {
+  const silent = createServer(() => {});
+  await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
+  const address = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+  const client = new GroveClient(address, "", { timeout: 50 });
+  expect(await client.call("GET", "sys/health")).toMatchObject({
+    error: { message: `no answer from ${address}: none came in time` },
+  });
+  silent.closeAllConnections();
+  silent.close();
 });
 
 describe("a call without an answer", () => {
