@@ -42,8 +42,8 @@ export type Failure =
   | { readonly code: "bad_token" }
   /** Refused with a reason that may be disclosed to the caller: 403. */
   | { readonly code: "forbidden"; readonly message: string }
-  /** Nothing is stored there: 404 without a message. */
-  | { readonly code: "not_found" }
+  /** Nothing is stored there: 404, without a message unless it says what is missing. */
+  | { readonly code: "not_found"; readonly message?: string }
   /** No mount serves the path: 404. */
   | { readonly code: "no_route"; readonly path: string }
   /** There is one namespace, the root: 404. */

@@ -69,7 +69,8 @@ const ANSWERS: {
 
 /** Returns status and messages of a failure. Another dialect may change them; no other code does. */
 export function toWire(failure: Failure): WireFailure {
-  const [status, errors = [messageOf(failure)]] = ANSWERS[failure.code];
+  const [status, fixed = [messageOf(failure)]] = ANSWERS[failure.code];
+  const errors = failure.code === "not_found" && failure.message !== undefined ? [failure.message] : fixed;
   const fault = faultOf(failure);
   const headers = {
     ...("retryAfterSeconds" in failure && { "Retry-After": String(failure.retryAfterSeconds) }),

@@ -3,7 +3,7 @@ import { nameKey } from "../../base/case-folding.ts";
 import { currentTime } from "../../base/clock.ts";
 import type { CallAttempt } from "../../base/lost-call-retry.ts";
 import { objectNamed } from "../../base/object-stub.ts";
-import { DENIED, err, NOT_FOUND, ok, type Result, refuse, unavailable } from "../../base/result.ts";
+import { DENIED, err, ok, type Result, refuse, unavailable } from "../../base/result.ts";
 import { mayWrite, type WriteGrants } from "../../policy/write-grants.ts";
 import { SealedValues, Setting, type TableShape, valuesTable } from "../../storage/sealed-table.ts";
 import type { Migration } from "../../storage/tables.ts";
@@ -11,7 +11,7 @@ import type { Mount, MountTtl } from "../../system/mount.ts";
 import { NO_ORIGIN, type RevocationOrigin } from "../../system/revocation-origin.ts";
 import { rolesGiving } from "../role-name.ts";
 import type { AppRoleEnv } from "./env.ts";
-import { type AppRole, type AppRoleFields, changeAppRole, type NewRoleIds } from "./role.ts";
+import { type AppRole, type AppRoleFields, changeAppRole, type NewRoleIds, NO_ROLE } from "./role.ts";
 import { secretIdShardsOf } from "./secret-id-shards.ts";
 
 export const APP_ROLE_AUTH_MIGRATIONS: readonly Migration[] = [
@@ -104,7 +104,7 @@ export class AppRoleAuth extends MountObject<AppRoleEnv> {
     const before = this.#roles.read(name);
     const changed = changeAppRole(before, fields, fresh ?? { id: "", roleId: "" }, mount);
     if (changed.ok && this.carriedOut.has(attempt, "write")) return ok(changed.value.warnings);
-    if (!before && !fresh) return NOT_FOUND;
+    if (!before && !fresh) return NO_ROLE;
     if (!mayWrite(before, grants)) return err(DENIED);
     if (!changed.ok) return changed;
     const { role, warnings } = changed.value;

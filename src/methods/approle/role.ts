@@ -7,7 +7,7 @@ import {
   tokenFieldsProblem,
 } from "../../auth/token-settings.ts";
 import type { Seconds } from "../../base/clock.ts";
-import { ok, type Result, refuse } from "../../base/result.ts";
+import { err, type Failure, ok, type Result, refuse } from "../../base/result.ts";
 import type { MountTtl } from "../../system/mount.ts";
 import { readCidrs } from "../../token/rules/bound-cidrs.ts";
 import { readValues, roleSchema, type Values } from "../../wire/field-schema.ts";
@@ -34,6 +34,9 @@ export interface AppRole {
   readonly tokenEndsWithSecretId?: boolean;
   readonly token: TokenSettings;
 }
+
+/** The failed `Result` of a request below a role that is not stored. */
+export const NO_ROLE = err<Failure>({ code: "not_found", message: "the role does not exist" });
 
 /** The ids of a new role. */
 export type NewRoleIds = Pick<AppRole, "id" | "roleId">;

@@ -10,7 +10,7 @@ import { fieldSchema } from "../../wire/field-schema.ts";
 import { pairs, text } from "../../wire/fields.ts";
 import { PAGE } from "../../wire/pagination.ts";
 import { dataReply, doneReply, EMPTY, type Reply, tidyReply } from "../../wire/reply.ts";
-import type { AppRole } from "./role.ts";
+import { type AppRole, NO_ROLE } from "./role.ts";
 import { appRoleAuthOf, roleNameOf } from "./role-by-id.ts";
 import { ROLE_PATH } from "./role-routes.ts";
 import {
@@ -50,7 +50,7 @@ function roleOf(context: CallContext): Promise<AppRole | null> {
 async function makeSecretId(context: CallContext, fields: SecretIdFields, secretId: string): Promise<Result<Reply>> {
   const now = currentTime();
   const role = await roleOf(context);
-  if (!role) return NOT_FOUND;
+  if (!role) return NO_ROLE;
   const mount = mountOf(context);
   const { shard, hash } = await placeOfSecretId(context.installation.keys, mount, role, secretId);
   const planned = planSecretId(role, fields, newAccessor(shard), mountTtl(mount), now);
@@ -90,7 +90,7 @@ function byText(
     prepare: async ({ fields }) => okUnless(textProblem(fields.secret_id), null),
     handle: async (context) => {
       const role = await roleOf(context);
-      if (!role) return NOT_FOUND;
+      if (!role) return NO_ROLE;
       const mount = mountOf(context);
       const secretId = context.fields.secret_id.trim();
       const { shard, hash } = await placeOfSecretId(context.installation.keys, mount, role, secretId);
@@ -126,7 +126,7 @@ function byAccessor(
       okUnless(fields.secret_id_accessor === "" ? "missing secret_id_accessor" : null, null),
     handle: async (context) => {
       const role = await roleOf(context);
-      if (!role) return NOT_FOUND;
+      if (!role) return NO_ROLE;
       const { secret_id_accessor: accessor } = context.fields;
       const shard = shardOfAccessor(accessor);
       if (shard === null) return NOT_FOUND;
@@ -188,7 +188,7 @@ const FIND = tokenRoute("update", `${PATH}/find`, {
   },
   async handle(context) {
     const role = await roleOf(context);
-    if (!role) return NOT_FOUND;
+    if (!role) return NO_ROLE;
     const { after, limit: asked } = context.fields;
     const limit = Math.min(asked > 0 ? asked : FOUND_PAGE, MAX_FOUND);
     const now = currentTime();

@@ -103,7 +103,8 @@ describe("a field of a role", () => {
     expect(await read()).toEqual(absent);
     expect((await mount.ask("POST", `role/fields/${path}`, {})).status).toBe(400);
     expect((await mount.ask("GET", `role/absent/${path}`)).status).toBe(404);
-    expect((await mount.ask("POST", `role/absent/${path}`, { [name]: value })).status).toBe(404);
+    const written = await mount.ask("POST", `role/absent/${path}`, { [name]: value });
+    expect([written.status, written.body.errors]).toEqual([404, ["the role does not exist"]]);
     expect((await mount.ask("DELETE", `role/absent/${path}`)).status).toBe(204);
   });
 

@@ -74,7 +74,8 @@ describe("a secret-id", () => {
       expect((await mount.ask("POST", "role/web/secret-id-accessor/destroy", named)).status).toBe(404);
     }
     expect((await mount.ask("POST", "role/absent/secret-id/lookup", absent)).status).toBe(404);
-    expect((await mount.ask("POST", "role/absent/secret-id")).status).toBe(404);
+    const made = await mount.ask("POST", "role/absent/secret-id");
+    expect([made.status, made.body.errors]).toEqual([404, ["the role does not exist"]]);
   });
 
   it("can be chosen, once for a role", async () => {
