@@ -24,7 +24,7 @@ export function RefusedLogins({ mount, part }: { readonly mount: string; readonl
       }
     >
       <DataTable
-        empty={<Empty title="No login was refused" />}
+        empty={<Empty title="No login was refused lately" />}
         label="Refused logins"
         rows={loaded.value?.refused}
         columns={columnsOf(mount)}

@@ -273,8 +273,9 @@ function NoTokens({ isFiltered, onClear }: { readonly isFiltered: boolean; reado
     return (
       <Empty title="No token matches">
         <p>
-          Search finds parts in any case; the fields below it are exact, but for a name that ends with *. The list is
-          two seconds behind at most.
+          Batch tokens and tokens of <a href={href(["teams"])}>teams</a> are in no list, and may be alive. Search finds
+          parts in any case; the fields below it are exact, but for a name that ends with *. The list is two seconds
+          behind at most.
         </p>
         <button type="button" class="button" onClick={onClear}>
           Clear the filter

@@ -491,6 +491,7 @@ describe.skipIf(executable === undefined)("an incident in the console", () => {
     expect(status).toBeLessThan(300);
     await openPlace(page, `tokens?entity_id=${auth.entity_id}`);
     await shows("No token matches");
+    await shows(/^Batch tokens and tokens of teams are in no list, and may be alive/);
     // The filter has the id, and says whose it is.
     await page.getByRole("form", { name: "Filter" }).getByText("third@acme.example", { exact: true }).waitFor();
     await openPlace(page, "");
