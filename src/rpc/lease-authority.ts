@@ -40,10 +40,10 @@ export class LeaseAuthority extends WorkerEntrypoint<Env> implements LeaseAuthor
     );
   }
 
-  /** An engine asks whether its secret may be used: one whose revocation fails may not. */
+  /** An engine asks whether its secret may be used: no secret of an ended lease may, also of one that was given up. */
   async #held(installation: Installation, id: string, notes: AuditNotes): Promise<Result<ShownLease>> {
     const found = await lookupLease(this.env, installation, id, notes);
-    return found.ok && typeof found.value.nextAttemptAt === "number" ? NOT_FOUND : found;
+    return found.ok && found.value.nextAttemptAt !== undefined ? NOT_FOUND : found;
   }
 
   /** Renews the lease of a secret. `increment` 0 or absent: as granted last. */

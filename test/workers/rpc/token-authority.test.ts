@@ -232,6 +232,19 @@ describe("leases", () => {
     expect(await leases.register(lease as never)).toMatchObject({ done: false, reason: "invalid" });
   });
 
+  it.each([
+    ["is tried again", 500],
+    ["was given up", 400],
+  ])("are not found when the revocation %s", async (_, status) => {
+    vi.spyOn(globalThis, "fetch").mockImplementation(async () => new Response(null, { status }));
+    const text = await token();
+    const made = await leases.register({ token: text, path: "kv/x", ttl: 60, target: "https://engine.example.com/" });
+    if (!made.done) throw new Error(made.message);
+    expect(await leases.lookup(made.lease.id)).toMatchObject({ done: true });
+    expect(await leases.revoke(made.lease.id)).toMatchObject({ done: false });
+    expect(await leases.lookup(made.lease.id)).toMatchObject({ done: false, reason: "invalid" });
+  });
+
   it("refuse ids that are none", async () => {
     for (const id of ["", "x", 7, null, "y".repeat(5000)]) {
       expect(await leases.lookup(id as string)).toMatchObject({ done: false });
