@@ -275,6 +275,28 @@ describe("rotation", () => {
     expect(await publishedKids()).not.toContain(kid(first));
   });
 
+  it("to another algorithm leaves the old half published for the time that its tokens were promised", async () => {
+    const sign = await rotating("other-algorithm");
+    const first = await sign();
+    await call("DELETE", oidc("role/other-algorithm"), { token: root });
+    const change = { algorithm: "ES384", verification_ttl: "1h" };
+    expect((await post(oidc("key/other-algorithm"), change)).status).toBe(204);
+    vi.setSystemTime(START + 2 * HOUR - 1000);
+    await runDurableObjectAlarm(oidcIssuerOf(bindings));
+    forgetPublishedKeys();
+    expect(await publishedKids()).toContain(kid(first));
+  });
+
+  it("by the alarm is not put off by a write of the key", async () => {
+    const sign = await rotating("put-off");
+    const first = await sign();
+    vi.setSystemTime(START + HOUR - 60_000);
+    await post(oidc("key/put-off"), { verification_ttl: "3h" });
+    vi.setSystemTime(START + HOUR);
+    await runDurableObjectAlarm(oidcIssuerOf(bindings));
+    expect(kid(await sign())).not.toBe(kid(first));
+  });
+
   it("by hand with verification_ttl 0 ends what the old key signed at once", async () => {
     const sign = await rotating("at-once");
     const first = await sign();
