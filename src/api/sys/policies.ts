@@ -108,10 +108,13 @@ const OLD_WRITE_FIELDS = fieldSchema({
 
 const PATCH_FIELDS = fieldSchema({
   ...WRITE_FIELDS.shape,
+  policy: sent(WRITE_FIELDS.shape.policy),
   cas_required: sent(WRITE_FIELDS.shape.cas_required),
   allow_slashes_in_identity_templates: sent(WRITE_FIELDS.shape.allow_slashes_in_identity_templates),
   allow_wildcards_in_identity_templates: sent(WRITE_FIELDS.shape.allow_wildcards_in_identity_templates),
 });
+
+const NO_TEXT = "'policy' parameter not supplied or empty";
 
 /** A write of a policy that was read. */
 interface ReadWrite {
@@ -126,7 +129,7 @@ function readWrite(
 ): Result<ReadWrite> {
   const name = writableName(params);
   if (!name.ok) return name;
-  if (policyText === "") return refuse("'policy' parameter not supplied or empty");
+  if (policyText === "") return refuse(NO_TEXT);
   const now = currentTime();
   const isNew = installation.policies.absent([name.value], now).length > 0;
   if (isNew && hasMisleadingBlanks(name.value)) return refuse(`policy ${MISLEADING_BLANKS}`);
@@ -306,7 +309,8 @@ export function policyRoutes(holders: readonly PolicyUsageKind[]): readonly Rout
             const name = writableName(params);
             if (!name.ok) return name;
             const now = currentTime();
-            const content = fields.policy === "" ? ok(undefined) : readText(fields.policy, now);
+            if (fields.policy === "") return refuse(NO_TEXT);
+            const content = fields.policy === undefined ? ok(undefined) : readText(fields.policy, now);
             if (!content.ok) return content;
             const expiry = policyExpiry(fields.expiration, fields.ttl, now);
             if (!expiry.ok) return refuse(expiry.error);

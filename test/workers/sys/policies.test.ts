@@ -43,6 +43,18 @@ describe("policies over HTTP", () => {
     expect((await read("mixed")).status).toBe(404);
   });
 
+  it("refuses an empty text, in a patch too", async () => {
+    await write("full", { policy: TEXT });
+    const headers = { "Content-Type": "application/merge-patch+json" };
+    for (const answer of [
+      await write("full", { policy: "" }),
+      await call("PATCH", "sys/policies/acl/full", { token: root, headers, body: { policy: "" } }),
+    ]) {
+      expect([answer.status, answer.body.errors]).toEqual([400, ["'policy' parameter not supplied or empty"]]);
+    }
+    expect((await read("full")).body.data).toMatchObject({ policy: TEXT, version: 1 });
+  });
+
   it("keeps a text that was sent in base64 as the rules that it encodes", async () => {
     await write("encoded", { policy: btoa(TEXT) });
     expect((await read("encoded")).body.data.policy).toBe(TEXT);
