@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage } from "node:http";
 import { dirname, join } from "node:path";
 import { err, ok, type Result } from "../../src/base/result.ts";
-import { flush, writeDurably } from "../local/durable-files.ts";
+import { writeDurably } from "../local/durable-files.ts";
 import { makeDirectory } from "../local/make-directory.ts";
 import type { ClusterBucket } from "./cluster/bucket.ts";
 
@@ -35,7 +35,6 @@ export function archiveInFiles(directory: string): Put {
     // The records are deleted from the store after the answer.
     // verify-audit-archive.js reads every file in the directory of the key, also one that a crash left behind.
     writeDurably(file, text, join(directory, UNFINISHED));
-    flush(dirname(file));
     return ok(null);
   };
 }
