@@ -1,6 +1,6 @@
 import { reportHistory, skipHistory } from "../api/sys/health/report-history.ts";
 import { AuditRecord } from "../auth/audit-record.ts";
-import { openInstallation } from "../auth/initialize.ts";
+import { openInstallation } from "../auth/open-installation.ts";
 import { currentTime } from "../base/clock.ts";
 import { jurisdictionProblem } from "../base/location.ts";
 import { err } from "../base/result.ts";

@@ -1,5 +1,5 @@
 import { mayInitialize } from "../api/sys/init.ts";
-import { openInstallation } from "../auth/initialize.ts";
+import { openInstallation } from "../auth/open-installation.ts";
 import { currentTime } from "../base/clock.ts";
 import { MAX_RESTORED_BYTES } from "../base/limits.ts";
 import type { Env } from "../env.ts";

@@ -3,16 +3,9 @@ import { currentTime, formatRfc3339 } from "../base/clock.ts";
 import type { Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import type { Installation } from "../system/installation.ts";
-import {
-  type AuditAuth,
-  type AuditLine,
-  auditHash,
-  auditMessage,
-  auditPath,
-  auditTokenHash,
-  writeAuditLine,
-} from "../wire/audit.ts";
+import { type AuditAuth, type AuditLine, writeAuditLine } from "../wire/audit.ts";
 import { auditData, CALLER_ENTRIES, OPEN_ENTRIES } from "../wire/audit-data.ts";
+import { auditHash, auditMessage, auditPath, auditTokenHash } from "../wire/audit-masking.ts";
 import { QUOTA_EXCEEDED, toWire, UNKNOWN_FIELDS } from "../wire/failure.ts";
 import type { AuthReply, Reply } from "../wire/reply.ts";
 import type { GroveRequest } from "../wire/request.ts";

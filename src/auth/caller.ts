@@ -28,7 +28,8 @@ import { actInTree } from "../token/tree-calls.ts";
 import { treeAt } from "../token/tree-stub.ts";
 import { customIdsOf } from "../tree/custom-ids.ts";
 import { knownToken } from "../tree/known-tokens.ts";
-import { type AuditAuth, auditPath } from "../wire/audit.ts";
+import type { AuditAuth } from "../wire/audit.ts";
+import { auditPath } from "../wire/audit-masking.ts";
 import type { GroveRequest } from "../wire/request.ts";
 import type { CredentialFormat, RegisteredCaller, RegisteredToken } from "./credential.ts";
 

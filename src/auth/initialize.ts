@@ -6,15 +6,15 @@ import { importKeys, newKeyRing, parseSealKey, type SealKey, sealKeyRing } from 
 import type { Env } from "../env.ts";
 import { noteChange, publishRecent } from "../listing/updates/publish.ts";
 import { untilInEffect } from "../system/in-effect.ts";
-import { type Installation, loadInstallation, refreshInstallation } from "../system/installation.ts";
+import { type Installation, refreshInstallation } from "../system/installation.ts";
 import { systemOf } from "../system/system.ts";
-import { checkCustomId, customIdHashes, newTokenIds } from "../token/ids.ts";
+import { customIdHashes, newTokenIds } from "../token/ids.ts";
 import { PLAIN_RECORD, type TokenSpec } from "../token/record.ts";
 import { newTreeId, treeAt } from "../token/tree-stub.ts";
 import { customIdsOf } from "../tree/custom-ids.ts";
 import { sealToken } from "../tree/token-rows.ts";
 import { issue } from "./issue.ts";
-import { isClosedTo, setupToken } from "./setup.ts";
+import { setupToken } from "./setup.ts";
 
 const ALREADY_INITIALIZED = invalid("Grove is already initialized");
 const SETUP_UNDER_WAY = invalid(
@@ -117,29 +117,6 @@ export async function finishSetup(
   // Issued last: a crash in between then leaves no root token that was never returned.
   const issued = await issue(env, installation, rootToken(currentTime(), null), null, "");
   return issued.ok ? ok(issued.value.clientToken) : issued;
-}
-
-/**
- * Loads the installation for a request with this token. While a declared start is not complete, only its setup token
- * finds an installation. If GROVE_DEV_ROOT_TOKEN is set (development only) and there is no installation, makes one first
- * with it as the root token.
- */
-export async function openInstallation(env: Env, token = ""): Promise<Result<Installation>> {
-  const opened = await loadOrMake(env);
-  return opened.ok && (await isClosedTo(opened.value, token)) ? err({ code: "uninitialized", begun: true }) : opened;
-}
-
-async function loadOrMake(env: Env): Promise<Result<Installation>> {
-  const loaded = await loadInstallation(env);
-  if (!loaded.ok && loaded.error.code === "uninitialized" && env.STORED_TOKENS === "true") {
-    return err({ code: "uninitialized", lost: true });
-  }
-  if (!env.GROVE_DEV_ROOT_TOKEN || loaded.ok || loaded.error.code !== "uninitialized") return loaded;
-  const problem = checkCustomId(env.GROVE_DEV_ROOT_TOKEN);
-  if (problem) return err({ code: "sealed", message: `GROVE_DEV_ROOT_TOKEN can't be used: ${problem}` });
-  // The result is ignored: a concurrent request may have initialised the installation first.
-  await initialize(env, loaded, env.GROVE_DEV_ROOT_TOKEN);
-  return loadInstallation(env);
 }
 
 /** Returns a root token that never expires. `customIdKey` is null for a generated id. */

@@ -1,6 +1,6 @@
 import type { Refusal } from "../../client/types.ts";
 import { AuditRecord, type AuditSubject } from "../auth/audit-record.ts";
-import { openInstallation } from "../auth/initialize.ts";
+import { openInstallation } from "../auth/open-installation.ts";
 import { err, type Failure, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import type { Installation } from "../system/installation.ts";
