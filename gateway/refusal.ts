@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { MAX_PATH_LENGTH } from "../src/base/limits.ts";
-import { auditPath, unservedPath } from "../src/wire/audit.ts";
+import { auditPath, unservedPath } from "../src/wire/audit-masking.ts";
 import { operationOfMethod } from "../src/wire/http-method.ts";
 
 /** An answer by the gateway itself. It never repeats what the client sent. */

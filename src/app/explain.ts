@@ -24,7 +24,7 @@ import { systemOf } from "../system/system.ts";
 import { isEnded } from "../system/watermarks.ts";
 import type { TokenEnd } from "../token/end-record.ts";
 import { treeAt } from "../token/tree-stub.ts";
-import { auditPath } from "../wire/audit.ts";
+import { auditPath } from "../wire/audit-masking.ts";
 import { fieldSchema, type Values } from "../wire/field-schema.ts";
 import { anyObject, duration, pasted, sent, text, unread } from "../wire/fields.ts";
 import { dataReply, type Reply } from "../wire/reply.ts";

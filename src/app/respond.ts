@@ -3,7 +3,7 @@ import { policyWarnings } from "../auth/login-attempt.ts";
 import { err, type Failure, ok } from "../base/result.ts";
 import { policiesOfEntity } from "../identity/entity-copies.ts";
 import { cappedTtl } from "../token/rules/ttl.ts";
-import { unservedPath } from "../wire/audit.ts";
+import { unservedPath } from "../wire/audit-masking.ts";
 import { answerToWrap } from "../wire/envelope.ts";
 import type { SentNames } from "../wire/field-schema.ts";
 import type { Reply } from "../wire/reply.ts";

@@ -1,7 +1,7 @@
 import type { GenerationalCache } from "../base/generational-cache.ts";
 import { MAX_JSON_DEPTH } from "../base/limits.ts";
 import type { Keys } from "../crypto/key-ring.ts";
-import { auditHash } from "./audit.ts";
+import { auditHash } from "./audit-masking.ts";
 
 /** The fields of a request, and what a line may show of them. */
 export interface LoggedData {

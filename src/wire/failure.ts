@@ -1,6 +1,6 @@
 import { failureOfPlatform, isLostCall } from "../base/platform-errors.ts";
 import type { Failure, Fault } from "../base/result.ts";
-import { auditMessage, auditPath } from "./audit.ts";
+import { auditMessage, auditPath } from "./audit-masking.ts";
 
 /** Names what only the operator can mend. */
 const FAULT_HEADER = "X-Grove-Fault";

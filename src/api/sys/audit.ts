@@ -1,7 +1,7 @@
 import { type Route, simpleRoute, tokenRoute, withParameters } from "../../auth/route.ts";
 import { dataAnswer, injectedAnswer, NO_CONTENT } from "../../auth/route-description.ts";
 import { ok, okUnless, refuse } from "../../base/result.ts";
-import { auditHash } from "../../wire/audit.ts";
+import { auditHash } from "../../wire/audit-masking.ts";
 import { ANY_FIELDS, fieldSchema } from "../../wire/field-schema.ts";
 import { text } from "../../wire/fields.ts";
 import { dataReply, EMPTY, injectedReply } from "../../wire/reply.ts";

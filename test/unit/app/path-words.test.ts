@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { TABLES } from "../../../src/app/routes.ts";
-import { PATH_WORDS } from "../../../src/wire/audit.ts";
+import { PATH_WORDS } from "../../../src/wire/audit-masking.ts";
 
 it("the words of paths that may be logged are those of the endpoints, and no others", () => {
   const { fixed, apis, byMountType } = TABLES;

@@ -1,8 +1,9 @@
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import { GenerationalCache } from "../../../src/base/generational-cache.ts";
 import { importKeys, type Keys, newKeyRing } from "../../../src/crypto/key-ring.ts";
-import { auditHash, writeAuditLine } from "../../../src/wire/audit.ts";
+import { writeAuditLine } from "../../../src/wire/audit.ts";
 import { auditData, CALLER_ENTRIES, type LoggedData, OPEN_ENTRIES } from "../../../src/wire/audit-data.ts";
+import { auditHash } from "../../../src/wire/audit-masking.ts";
 
 let keys: Keys;
 

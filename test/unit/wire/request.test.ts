@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Env } from "../../../src/env.ts";
-import { auditMessage, auditPath } from "../../../src/wire/audit.ts";
+import { auditMessage, auditPath } from "../../../src/wire/audit-masking.ts";
 import { readBaseUrl, readBodyText, readOperation, readPath, readUrl } from "../../../src/wire/request.ts";
 
 describe("readPath", () => {

@@ -8,7 +8,7 @@ import type { Env } from "../../../env.ts";
 import { findEndedAt } from "../../../listing/inventory/queries.ts";
 import type { Installation } from "../../../system/installation.ts";
 import { treeAt } from "../../../token/tree-stub.ts";
-import { auditHash } from "../../../wire/audit.ts";
+import { auditHash } from "../../../wire/audit-masking.ts";
 import { strictSchema, type Values } from "../../../wire/field-schema.ts";
 import { flag, integer, list, pasted, sent, text, time } from "../../../wire/fields.ts";
 import { PAGE } from "../../../wire/pagination.ts";
