@@ -168,7 +168,7 @@ function importKey(key: string): Promise<CryptoKey> {
   return crypto.subtle.importKey("raw", encode(key), { name: "HMAC", hash: "SHA-256" }, false, ["sign", "verify"]);
 }
 
-function encode(text: string): Uint8Array {
+function encode(text: string): ReturnType<TextEncoder["encode"]> {
   return new TextEncoder().encode(text);
 }
 
