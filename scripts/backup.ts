@@ -27,6 +27,8 @@ const NO_KEY = "; GROVE_SEAL_KEY is not set, so no key was tried";
 interface Done {
   readonly json: unknown;
   readonly lines: readonly string[];
+  /** Why a whole backup can't be restored with the seal keys of the environment; absent: nothing says that. */
+  readonly unopened?: string;
 }
 
 async function backUp(command: BackupCommand): Promise<number> {
@@ -41,7 +43,10 @@ async function backUp(command: BackupCommand): Promise<number> {
     return 1;
   }
   for (const line of command.json ? [JSON.stringify(done.value.json)] : done.value.lines) console.log(line);
-  return 0;
+  if (done.value.unopened === undefined) return 0;
+  // A script that restores goes on after 0, and the server would be sealed.
+  say(done.value.unopened);
+  return 1;
 }
 
 /** The error is for the operator. */
@@ -130,7 +135,11 @@ async function verify({ directory }: Extract<BackupCommand, { kind: "verify" }>)
   const keys = sealKeysOf(process.env);
   if (!keys.ok) return keys;
   const opened = await judgeSealKeys(newest, keys.value);
-  const warnings = opened.kind === "missing" ? [`warning: it ${opened.why}: keep that key, or make a backup now`] : [];
+  const warnings: string[] = [];
+  const unopened =
+    opened.kind === "missing"
+      ? `it ${opened.why}. A server with the configured key would be sealed on it: find that key, or make a backup now`
+      : undefined;
   const openedBy = opened.kind === "opens" ? opened.setting : null;
   const opening = openedBy !== null ? `; ${openedBy} opens it` : keys.value.length === 0 ? NO_KEY : "";
   if (manifest) {
@@ -138,8 +147,8 @@ async function verify({ directory }: Extract<BackupCommand, { kind: "verify" }>)
     const { objects, rows } = sumOf(files);
     const what = `${contentText(objects, rows, parts)}, whole; of ${at}, release ${release}`;
     const lines = [`${name}: ${what}, seal key version ${seal_key_version}${opening}`];
-    const json = { name, at, release, parts, objects, rows, seal_key_version, opened_by: openedBy, warnings };
-    return ok({ json, lines: [...lines, ...warnings] });
+    const json = { name, at, release, parts, objects, rows, seal_key_version, opened_by: openedBy, unopened, warnings };
+    return ok({ json, lines, ...(unopened !== undefined && { unopened }) });
   }
   if (!copy) return err(`${name}: ${problem}`);
   const { at, version: release, databases, files } = copy;
@@ -159,9 +168,10 @@ async function verify({ directory }: Extract<BackupCommand, { kind: "verify" }>)
     files: compared,
     seal_key_version: sealKeyVersion,
     opened_by: openedBy,
+    unopened,
     warnings,
   };
-  return ok({ json, lines });
+  return ok({ json, lines, ...(unopened !== undefined && { unopened }) });
 }
 
 // The copy is for this user only.

@@ -32,7 +32,8 @@ database of the copy to verify it. The server is paused for as long as it takes 
   --version      the release
 
 Exit codes: 0 done and verified, 1 no backup was made, or that of --verify is not
-whole, 2 the command line is wrong. The seal key is not part of the data: keep it elsewhere (docs/self-hosting.md).
+whole, or not opened by the seal keys that are set, 2 the command line is wrong. The seal key is not part of the data:
+keep it elsewhere (docs/self-hosting.md).
 
 Example:
   npm run backup -- --address https://grove.example --to /backup --keep 30
