@@ -275,6 +275,22 @@ describe("rotation", () => {
     expect(await publishedKids()).not.toContain(kid(first));
   });
 
+  it("has an isolate with an old copy drop an old half, when nothing else has changed since", async () => {
+    const sign = await rotating("lone-end");
+    const first = await sign();
+    await post(oidc("key/lone-end/rotate"), { verification_ttl: "90m" });
+    const end = START + 1.5 * HOUR;
+    // What else is due is done before.
+    vi.setSystemTime(end - 1000);
+    await runDurableObjectAlarm(oidcIssuerOf(bindings));
+    forgetPublishedKeys();
+    expect(await publishedKids()).toContain(kid(first));
+    vi.setSystemTime(end);
+    await runDurableObjectAlarm(oidcIssuerOf(bindings));
+    vi.setSystemTime(end + 60_000);
+    expect(await publishedKids()).not.toContain(kid(first));
+  });
+
   it("to another algorithm leaves the old half published for the time that its tokens were promised", async () => {
     const sign = await rotating("other-algorithm");
     const first = await sign();
@@ -293,6 +309,15 @@ describe("rotation", () => {
     vi.setSystemTime(START + HOUR - 60_000);
     await post(oidc("key/put-off"), { verification_ttl: "3h" });
     vi.setSystemTime(START + HOUR);
+    await runDurableObjectAlarm(oidcIssuerOf(bindings));
+    expect(kid(await sign())).not.toBe(kid(first));
+  });
+
+  it("by the alarm comes sooner after a write that shortens the period", async () => {
+    const sign = await rotating("sooner");
+    const first = await sign();
+    await post(oidc("key/sooner"), { rotation_period: "30m" });
+    vi.setSystemTime(START + HOUR / 2);
     await runDurableObjectAlarm(oidcIssuerOf(bindings));
     expect(kid(await sign())).not.toBe(kid(first));
   });

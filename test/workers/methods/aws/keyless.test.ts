@@ -1,4 +1,5 @@
 import { runDurableObjectAlarm } from "cloudflare:test";
+import { decodeJwt } from "jose";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { oidcIssuerOf } from "../../../../src/issuer/oidc-issuer.ts";
 import { forgetPublishedKeys } from "../../../../src/issuer/published-keys.ts";
@@ -110,6 +111,17 @@ describe("a mount without a stored key", () => {
     const from = cloud.calls.length;
     expect((await loginOf(mount)).status).toBe(200);
     expect(callsSince(from)).toEqual(["DescribeInstances", "AssumeRoleWithWebIdentity", "DescribeInstances"]);
+  });
+
+  it("sends the cloud a token that ends before its public key is withdrawn", async () => {
+    const mount = await keyless("bounded");
+    const key = { rotation_period: "1m", verification_ttl: "2m", allowed_client_ids: "*" };
+    await post("identity/oidc/key/brief", key);
+    await mount.write("config/client", { identity_token_key: "brief", identity_token_ttl: "1h" });
+    expect((await loginOf(mount)).status).toBe(200);
+    const [sent] = cloud.callsOf("AssumeRoleWithWebIdentity").slice(-1);
+    const { iat = 0, exp = 0 } = decodeJwt(sent?.form.get("WebIdentityToken") ?? "");
+    expect(exp - iat).toBe(120);
   });
 
   it("has no key to rotate", async () => {
