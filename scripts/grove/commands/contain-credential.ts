@@ -21,6 +21,8 @@ interface Leaked {
   readonly credential: Credential;
   /** Asks the server what it is now. */
   readonly askAgain: () => Promise<Called<Judged>>;
+  /** True for a secret-id that no login takes any more: only the tokens of its logins are left to end. */
+  readonly hadEnded?: boolean;
 }
 
 /** Deletes the token of a team or an organization. The accessor of such a token is its id. */
@@ -35,18 +37,22 @@ export async function deleteTeamToken(session: Session, { yes }: Wanted, leaked:
   return deleted.ok || refused.ok ? refused : failed("it is not deleted: VAULT_TOKEN may not manage its organization");
 }
 
-/** Destroys a secret-id, so that no login makes a further token, and ends the tokens of its logins. */
+/** Destroys a secret-id that is alive, so that no login makes a further token, and ends the tokens of its logins. */
 export async function containSecretId(session: Session, wanted: Wanted, leaked: Leaked): Promise<Called<number>> {
   const { client, terminal, json } = session;
   const { accessor, path } = leaked.credential;
+  const hadEnded = leaked.hadEnded === true;
   if (!json) terminal.out(await tokensLine(session, leaked.credential));
-  if (!wanted.yes && !(await isConfirmed(terminal, "Type destroy to destroy it: ", "destroy")))
-    return failed("the secret-id was not destroyed");
-  const destroy = `${path}/secret-id-accessor/destroy`;
-  const destroyed = await client.call("POST", encodedPath(destroy), { secret_id_accessor: accessor });
-  if (!destroyed.ok && destroyed.error.status === 403) return failed(`VAULT_TOKEN needs update on ${destroy}`);
-  if (!destroyed.ok && destroyed.error.status !== 404) return destroyed;
-  const refused = await proveRefused(session, leaked, "destroyed");
+  const [word, what] = hadEnded ? ["end", "end them"] : ["destroy", "destroy it"];
+  if (!wanted.yes && !(await isConfirmed(terminal, `Type ${word} to ${what}: `, word)))
+    return failed(hadEnded ? "the tokens of its logins were not ended" : "the secret-id was not destroyed");
+  if (!hadEnded) {
+    const destroy = `${path}/secret-id-accessor/destroy`;
+    const destroyed = await client.call("POST", encodedPath(destroy), { secret_id_accessor: accessor });
+    if (!destroyed.ok && destroyed.error.status === 403) return failed(`VAULT_TOKEN needs update on ${destroy}`);
+    if (!destroyed.ok && destroyed.error.status !== 404) return destroyed;
+  }
+  const refused = await proveRefused(session, leaked, hadEnded ? "ended before" : "destroyed");
   // Read again: a login may have made a token before the destruction.
   const made = await tokensOfLogins(session, accessor);
   if (!made.ok) return failed(`which tokens its logins made is not known (${made.error.message}); ${byRole(path)}`);

@@ -82,15 +82,16 @@ async function endToken(session: Session, wanted: Wanted, kind: string, token: T
   return failed(`what it held may be alive: it is not known (${inside.error.message})`);
 }
 
-/** Destroys secret-ids by their accessors, and ends the tokens of their logins. */
+/** Destroys secret-ids by their accessors unless they `hadEnded`, and ends the tokens of their logins. */
 async function containHeld(
   session: Session,
   wanted: Wanted,
   secretIds: readonly NamedSecretId[],
+  hadEnded = false,
 ): Promise<Called<number>> {
   for (const credential of secretIds) {
     const askAgain = () => judgeSecretId(session, credential);
-    const done = await containSecretId(session, wanted, { credential, askAgain });
+    const done = await containSecretId(session, wanted, { credential, askAgain, hadEnded });
     if (!done.ok || done.value !== 0) return done;
   }
   return ok(0);
@@ -138,7 +139,7 @@ async function endedBefore(session: Session, wanted: Wanted, found: FoundText): 
   if (secretIds.length > 0) {
     if (json && !wanted.yes) return failed("it had ended before, but not all that it gave: --yes ends that");
     for (const line of json ? [] : outlivingLines(found, left)) terminal.out(line);
-    return containHeld(session, wanted, secretIds);
+    return containHeld(session, wanted, secretIds, found.kind === "secret-id");
   }
   if (!json) terminal.out(styled(terminal, "green", "It had ended before."));
   return ok(found.kind === "service" && found.token ? await showOrphans(session, [found.token.accessor]) : 0);

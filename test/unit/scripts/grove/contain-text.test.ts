@@ -194,8 +194,17 @@ describe("grove contain - of a secret-id", () => {
       expect(out).toContain("  tokens of its logins are alive");
       const revoked = asked.filter(({ request }) => request === "POST /v1/sys/tokens/revoke");
       expect(revoked[1]?.body).toMatchObject({ accessors: ["t1"] });
+      // It is not destroyed by this command, which needs no right to destroy it.
+      expect(out).toContain("ended before: asked again, it is ended");
+      expect(requests().filter((one) => one.includes("destroy"))).toEqual([]);
       expect(await contain(SECRET_ID, "--yes")).toBe(0);
       expect(out.at(-1)).toBe("It had ended before.");
+    });
+
+    it("asks before it ends the tokens of its logins, and says that those are left", async () => {
+      replies["POST /v1/sys/tokens/verify-ended"] = ended(0, ["t1"]);
+      expect(await contain(SECRET_ID, "", ["no"])).toBe(1);
+      expect(said.at(-1)).toBe("the tokens of its logins were not ended");
     });
 
     it("stays unknown without such a login, and when the store can't be read, which is said", async () => {
