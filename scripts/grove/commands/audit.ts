@@ -45,14 +45,22 @@ export async function showEvents(
   if (!unknown.ok) return unknown;
   const found = own.value.below ? await withAllBelow(client, terminal, fields, own.value, most) : own;
   if (!found.ok) return found;
-  if (json) terminal.out(JSON.stringify(found.value));
-  else
+  if (json) {
+    terminal.out(JSON.stringify(found.value));
+    // A program that counts refusals must not take the first page for all of them.
+    if (!isAll(found.value)) terminal.say(`${number(found.value.events.length, "event")}${MORE}`);
+  } else
     showAnswer(terminal, found.value, {
       entities: await entityNames(client, found.value.events),
       firstMaker: await firstMakerName(client, found.value),
     });
   return ok(0);
 }
+
+const MORE = ", the newest, and there are more: --limit 0 shows all";
+
+/** True when an answer has every event of its question. */
+const isAll = ({ next, more }: AuditEvents): boolean => next === "" && !more;
 
 /** Names of entities and tokens that an answer has by id only. */
 interface Names {
@@ -127,10 +135,7 @@ function showAnswer(terminal: Terminal, answer: AuditEvents, { entities, firstMa
     terminal.say(
       `${number(below.length, "token")} below it${complete === false ? ", and more that are not shown" : ""}`,
     );
-  const isAll = answer.next === "" && !answer.more;
-  terminal.say(
-    `${number(events.length, "event")}${isAll ? "" : ", the newest, and there are more: --limit 0 shows all"}`,
-  );
+  terminal.say(`${number(events.length, "event")}${isAll(answer) ? "" : MORE}`);
 }
 
 /** Who made a token, who made its maker, and so on. */

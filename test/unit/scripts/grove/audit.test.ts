@@ -452,6 +452,8 @@ describe("grove audit", () => {
     expect(asked.map(({ path }) => path.split("&limit=")[1])).toEqual(["3", "2&after=c1", "2&after=c2", "1&after=c3"]);
     const shown = JSON.parse(out[0] ?? "");
     expect(shown).toMatchObject({ accessor: "a", next: "c4" });
+    // A count of the items would be that of one page.
+    expect(said).toEqual(["3 events, the newest, and there are more: --limit 0 shows all"]);
     // With all fields of the line.
     expect(shown.events.map(({ via }: { readonly via: string }) => via)).toEqual(["http", "http", "http"]);
   });
