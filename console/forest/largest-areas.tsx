@@ -2,17 +2,10 @@ import { count } from "../format.ts";
 import { href } from "../href.ts";
 import { filterOfGroup, type GroupBy } from "../tokens/grouping.ts";
 import { Card, DataTable, End } from "../ui/index.ts";
+import { nextEndOf } from "./next-end.ts";
 import { type Item, treesIn } from "./token-map.ts";
 
 const LISTED = 12;
-
-/** When the tree of an item ends, or the first of the named trees of a group; undefined without a named tree. */
-function firstEnd({ token, joined = [] }: Item): string | null | undefined {
-  if (token) return token.expires;
-  const ends = joined.flatMap(({ token: first }) => (first ? [first.expires] : []));
-  const times = ends.filter((end) => end !== null).sort();
-  return times[0] ?? (ends.length > 0 ? null : undefined);
-}
 
 interface LargestProps {
   readonly items: readonly Item[];
@@ -45,7 +38,7 @@ export function Largest({ items, by }: LargestProps) {
           {
             label: "Next tree ends",
             cell: (item) => {
-              const end = firstEnd(item);
+              const end = nextEndOf(item);
               if (end !== undefined) return <End at={end} />;
               // The map names only the largest trees; the list has all, the first to end first.
               return <a href={href(["tokens"], { ...filterOf(item), mount: item.mount, sort: "end" })}>in the list</a>;

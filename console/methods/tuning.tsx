@@ -6,6 +6,7 @@ import type { RecordValue } from "../records/field.ts";
 import { RecordForm } from "../records/record-form.tsx";
 import { go } from "../router.ts";
 import { useSession } from "../session.ts";
+import { countOfGroup } from "../tokens/count-of-group.ts";
 import { noteRevocation } from "../tokens/recent-revocations.ts";
 import { Card, Time, useLoad } from "../ui/index.ts";
 import { tokensOfMounts } from "./mount.ts";
@@ -18,9 +19,9 @@ export function Tuning({ mount, type }: { readonly mount: string; readonly type:
   const path = ofMount(mount, "tune");
   const tuning = useLoad(path, () => api.read<RecordValue>(path));
   const counts = useLoad("counts", () => tokensOfMounts(api));
-  const tokens = counts.value?.get(`auth/${mount}/`) ?? 0;
+  const tokens = counts.value && countOfGroup(counts.value, `auth/${mount}/`);
   const notBefore = tuning.value?.not_before;
-  const amount = counts.value ? counted(tokens, "token") : "all tokens";
+  const amount = tokens === null ? "all tokens" : counted(tokens, "token");
   return (
     <div class="columns">
       <Card of={tuning} title="Lifetimes and visibility" body>
@@ -36,7 +37,7 @@ export function Tuning({ mount, type }: { readonly mount: string; readonly type:
       </Card>
       <Card title="End what it gave" body>
         <p>
-          {counts.value ? <strong class="number">{amount}</strong> : "Its tokens"} made by this method end, with
+          {tokens !== null ? <strong class="number">{amount}</strong> : "Its tokens"} made by this method end, with
           everything below them.
         </p>
         {typeof notBefore === "string" && (

@@ -1,5 +1,5 @@
 import type { AuthMounts } from "../../client/answers.d.ts";
-import { count, duration } from "../format.ts";
+import { duration } from "../format.ts";
 import { href, pathOf } from "../href.ts";
 import { tokensOfMounts } from "../methods/mount.ts";
 import { needsOf } from "../needed-capabilities.ts";
@@ -7,6 +7,7 @@ import type { FieldGroup } from "../records/field.ts";
 import { RecordForm } from "../records/record-form.tsx";
 import { go } from "../router.ts";
 import { useSession } from "../session.ts";
+import { GroupCount } from "../tokens/group-count.tsx";
 import { AllowedLink, DataTable, Icon, Loading, PageHead, useLoad } from "../ui/index.ts";
 
 /** All auth methods. */
@@ -44,14 +45,13 @@ export function MethodsPage() {
               {
                 label: "Tokens made by it",
                 right: true,
-                cell: ([path]) =>
-                  counts.value === null ? (
-                    <span class="muted">–</span>
-                  ) : (
-                    <a href={href(["tokens"], { mount: `auth/${path}` })}>
-                      {count(counts.value.get(`auth/${path}`) ?? 0)}
-                    </a>
-                  ),
+                cell: ([path]) => (
+                  <GroupCount
+                    summary={counts.value}
+                    group={`auth/${path}`}
+                    tokens={href(["tokens"], { mount: `auth/${path}` })}
+                  />
+                ),
               },
               {
                 label: "Longest life",

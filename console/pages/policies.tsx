@@ -6,6 +6,7 @@ import { needsOf } from "../needed-capabilities.ts";
 import { CapabilityCheck } from "../policies/capability-check.tsx";
 import { TokenRules } from "../policies/token-rules.tsx";
 import { useSession } from "../session.ts";
+import { GroupCount } from "../tokens/group-count.tsx";
 import { AllowedLink, DataTable, Empty, Icon, IfAllowed, Loading, PageHead, useLoad } from "../ui/index.ts";
 
 export function PoliciesPage({ query }: { readonly query: URLSearchParams }) {
@@ -34,7 +35,6 @@ function AllPolicies() {
   const names = useLoad("policies", () => api.list("sys/policies/acl"));
   const holders = useLoad("holders", () => api.read<TokenSummary>("sys/tokens/summary", { group_by: "policy" }));
   const [search, setSearch] = useState("");
-  const counts = new Map(holders.value?.groups.map(({ key, count: tokens }) => [key, tokens] as const));
   const wanted = search.trim().toLowerCase();
   const found = (names.value ?? []).filter((name) => name.includes(wanted));
 
@@ -77,14 +77,9 @@ function AllPolicies() {
                 {
                   label: "Tokens",
                   right: true,
-                  cell: (name) =>
-                    holders.value === null ? (
-                      <span class="muted" title="Your policies refuse the inventory">
-                        –
-                      </span>
-                    ) : (
-                      <a href={href(["tokens"], { policy: name })}>{count(counts.get(name) ?? 0)}</a>
-                    ),
+                  cell: (name) => (
+                    <GroupCount summary={holders.value} group={name} tokens={href(["tokens"], { policy: name })} />
+                  ),
                 },
               ]}
             />

@@ -1,11 +1,13 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import type { TokenSummary } from "../../client/answers.d.ts";
 import { capitalized, counted } from "../format.ts";
 import { href } from "../href.ts";
 import { EndingOfRole } from "../methods/ending-of-role.tsx";
 import { needsOf } from "../needed-capabilities.ts";
 import { go } from "../router.ts";
 import { useSession } from "../session.ts";
+import { countOfGroup } from "../tokens/count-of-group.ts";
 import { AllowedLink, Card, Icon, Notice, useLoad, Warnings } from "../ui/index.ts";
 import { ActionButton, DeleteButton } from "./confirm.tsx";
 import { type FieldGroup, newNameMistake, type RecordValue } from "./field.ts";
@@ -197,23 +199,14 @@ function OneRecord({ scope, part, name, isMade, above, more, onDeleted }: OneRec
   );
 }
 
-/** Most groups in one count. */
-const MOST_COUNTED = 1_000;
-
 /** The number of live tokens of a role, if the policies allow to count them. */
 function TokensOfRole({ mount, role }: { readonly mount: string; readonly role: string }) {
   const { api } = useSession();
   const summary = useLoad(`${mount} ${role}`, () =>
-    api.read<{ readonly groups: readonly { readonly key: string; readonly count: number }[] }>("sys/tokens/summary", {
-      group_by: "role",
-      mount: `auth/${mount}/`,
-    }),
+    api.read<TokenSummary>("sys/tokens/summary", { group_by: "role", mount: `auth/${mount}/` }),
   );
   if (!summary.value) return null;
-  const { groups } = summary.value;
-  const named = groups.find(({ key }) => key === role)?.count;
-  // The answer has the largest groups alone.
-  const tokens = named ?? (groups.length < MOST_COUNTED ? 0 : null);
+  const tokens = countOfGroup(summary.value, role);
   return (
     <p>
       {tokens === null

@@ -6,6 +6,7 @@ import { count, counted } from "../format.ts";
 import { needsOf } from "../needed-capabilities.ts";
 import { mayDo, useSession } from "../session.ts";
 import { DataTable, ProblemNotice, useLoad } from "../ui/index.ts";
+import { MOST_COUNTED } from "./count-of-group.ts";
 import type { Filter } from "./filter.ts";
 import { GroupName, GroupTable, LISTED } from "./group-table.tsx";
 import { counterOf, type GroupBy, grouped, groupOf, withoutText } from "./grouping.ts";
@@ -14,8 +15,6 @@ import { Total } from "./token-total.tsx";
 
 /** Most tokens that are read for grouping. */
 const MOST_GROUPED = 10_000;
-/** Most groups that a count names. */
-const MOST_COUNTED = 1_000;
 
 interface GroupedListProps {
   readonly filter: Filter;

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Token } from "../../../client/answers.d.ts";
+import { countOfGroup, MOST_COUNTED } from "../../../console/tokens/count-of-group.ts";
 import { counterOf, filterOfGroup, grouped, groupOf } from "../../../console/tokens/grouping.ts";
 import { consoleToken } from "../../support/console-token.ts";
 
@@ -25,6 +26,13 @@ describe("groups of tokens", () => {
     });
     expect(counterOf("role", { mount: "auth/aws/", policy: "fleet" })).toBeNull();
     expect(counterOf("unknown", {})).toBeNull();
+  });
+
+  it("are not said to have no token where the count names the largest groups alone", () => {
+    const groups = Array.from({ length: MOST_COUNTED }, (_, at) => ({ key: `policy-${at}`, count: 2 }));
+    expect(countOfGroup({ groups }, "policy-7")).toBe(2);
+    expect(countOfGroup({ groups }, "rare")).toBeNull();
+    expect(countOfGroup({ groups: groups.slice(1) }, "rare")).toBe(0);
   });
 
   it("stand in order of their size", () => {

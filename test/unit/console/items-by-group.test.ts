@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { TokenMap } from "../../../client/answers.d.ts";
 import { categoryOf } from "../../../console/forest/area-category.ts";
 import { groupsIn, groupsText, itemsByGroup, itemsOfGroup, withNames } from "../../../console/forest/items-by-group.ts";
+import { nextEndOf } from "../../../console/forest/next-end.ts";
 import { itemsOfMap, sumOf, treesIn } from "../../../console/forest/token-map.ts";
 import { consoleToken } from "../../support/console-token.ts";
 
@@ -25,6 +26,29 @@ const map: TokenMap = {
   fresh_as_of: "2026-11-22T10:00:00Z",
 };
 const items = itemsOfMap(map);
+
+describe("the next end of a group of trees", () => {
+  const ends = (expires: string | null) => ({
+    ...{ key: "", name: "", count: 2, mount: "auth/aws/", opens: "" },
+    token: consoleToken({ expires }),
+  });
+  const group = {
+    ...ends(null),
+    token: null,
+    joined: [ends(null), ends("2026-12-03T00:00:00Z"), ends("2026-12-02T00:00:00Z")],
+  };
+
+  it("is the first of all, never where none ends, and that of a tree alone", () => {
+    expect(nextEndOf(group)).toBe("2026-12-02T00:00:00Z");
+    expect(nextEndOf({ ...group, joined: [ends(null)] })).toBeNull();
+    expect(nextEndOf(ends(null))).toBeNull();
+  });
+
+  it("is not known while a tree has no name, as that may end before", () => {
+    expect(nextEndOf({ ...group, trees: 4 })).toBeUndefined();
+    expect(nextEndOf({ ...group, joined: [], trees: 4 })).toBeUndefined();
+  });
+});
 
 describe("the map by service", () => {
   it("shows the trees of one group as one area of their total size, and loses no token", () => {
