@@ -63,13 +63,18 @@ export function parseGroveArguments(
   const words = readWords(argv, OPTIONS, MOST_WORDS, meant && Object.keys(optionsOf(meant)));
   if (!words.ok) return words;
   const { json = false, ...given } = words.value.values;
+  const hour = words.value.positionals.find((one) => TIME_OF_DAY.test(one));
+  if (hour !== undefined) return err(`"${hour}" stands alone: a time is one word, such as 2026-11-22T01:30:00Z`);
   const [name, word, second] = words.value.positionals;
   if (name === undefined) return err("which command?");
   if (!isCommand(name)) return noCommand(name, programs);
   const { options, word: taken, answer } = commandEntry(name);
   if (json && answer !== undefined) return err(`${name} takes no --json: its answer is ${answer}`);
   const stray = Object.keys(given).find((option) => !Object.hasOwn(options, option));
-  if (stray) return err(`${name} takes no --${stray}${didYouMean(`--${stray}`, Object.keys(options).map(dashed))}`);
+  if (stray) {
+    const known = [...Object.keys(options).map(dashed), "VAULT_ADDR"];
+    return err(`${name} takes no --${stray}${didYouMean(`--${stray}`, known)}`);
+  }
   if (name === "find" && word !== undefined)
     return err(`find takes no word: it reads a file as ${asCalled("find")} < FILE, and asks when there is none`);
   if (taken === undefined && word !== undefined) return err(`${name} does not take "${word}"`);
@@ -114,6 +119,9 @@ function noCommand(name: string, programs: readonly string[]) {
 
 /** Words of a command line besides options, as in `audit archive DIR`. */
 const MOST_WORDS = 3;
+
+/** The second word of `--since 2026-11-22 01:30`. */
+const TIME_OF_DAY = /^\d{1,2}:\d\d(?::[\d.]+)?Z?$/;
 
 const dashed = (option: string): string => `--${option}`;
 

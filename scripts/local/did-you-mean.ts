@@ -1,9 +1,28 @@
 /** Longer words are not compared: no command is that long, and the work grows with the square of the length. */
 const MAX_LENGTH = 40;
 
-/** `; did you mean X?` with the known word nearest to a mistyped one; "" without a near one. */
+/** What other servers and tools call a command, an option or a setting here. Only a known word is named. */
+const CALLED_ELSEWHERE: ReadonlyMap<string, readonly string[]> = new Map([
+  ["--address", ["--listen", "VAULT_ADDR"]],
+  ["--bind", ["--listen"]],
+  ["--host", ["--listen"]],
+  ["--port", ["--listen"]],
+  ["--output", ["--to"]],
+  ["--after", ["--since", "--created-after"]],
+  ["--before", ["--until", "--created-before"]],
+  ["--from", ["--since", "--created-after"]],
+  ["--to", ["--until", "--created-before"]],
+  ["health", ["doctor"]],
+  ["list", ["tokens"]],
+  ["logs", ["audit"]],
+  ["lookup", ["find"]],
+  ["start", ["serve"]],
+  ["status", ["doctor"]],
+]);
+
+/** `; did you mean X?` with the known word nearest to a mistyped one, or of the same meaning; "" without one. */
 export function didYouMean(word: string, known: readonly string[]): string {
-  const nearest = nearestWord(word, known);
+  const nearest = nearestWord(word, known) ?? CALLED_ELSEWHERE.get(word)?.find((one) => known.includes(one));
   return nearest === undefined ? "" : `; did you mean ${nearest}?`;
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { nearestWord } from "../../../scripts/local/did-you-mean.ts";
+import { didYouMean, nearestWord } from "../../../scripts/local/did-you-mean.ts";
 
 const KNOWN = ["tokens", "tree", "revoke", "restore", "find", "doctor"];
 
@@ -18,4 +18,12 @@ describe("the nearest word", () => {
   });
 
   it("is none where nothing is known", () => expect(nearestWord("tree", [])).toBeUndefined());
+});
+
+it("an option that other servers call otherwise is named, when it is known", () => {
+  const options = ["--data", "--listen"];
+  for (const word of ["--port", "--bind", "--host", "--address"])
+    expect(didYouMean(word, options)).toBe("; did you mean --listen?");
+  expect([didYouMean("--port", ["--data"]), didYouMean("--dev", options)]).toEqual(["", ""]);
+  expect(didYouMean("--prot", ["--port"])).toBe("; did you mean --port?");
 });

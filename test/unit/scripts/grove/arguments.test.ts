@@ -135,6 +135,13 @@ describe("the command line of grove", () => {
     [["apply", "f", "--json", "--chek"], "there is no option --chek; did you mean --check?"],
     [["tree", "--yse"], "there is no option --yse"],
     [["restore", "--since", "1h"], "restore takes no --since"],
+    [["audit", "--from", "1h"], "audit takes no --from; did you mean --since?"],
+    [["doctor", "--address", "http://a"], "doctor takes no --address; did you mean VAULT_ADDR?"],
+    [["status"], 'there is no command "status"; did you mean doctor?'],
+    [
+      ["audit", "--since", "2026-11-22", "01:30"],
+      '"01:30" stands alone: a time is one word, such as 2026-11-22T01:30:00Z',
+    ],
     [["tokens", "--limit", "many"], '--limit takes a whole number from 0 on, not "many"'],
     [["tokens", "--limit", "-3"], '--limit takes a whole number from 0 on, not "-3"'],
     [
@@ -185,7 +192,7 @@ describe("the command line of grove", () => {
     [["audit", "--address", "192.0.2.1", "--below"], "--below needs an accessor, or - for a token"],
     [["audit", "--address", "192.0.2"], '--address takes an IP address, not "192.0.2"'],
     [["audit", "--role", "web"], "--role needs its --mount, such as auth/aws/"],
-    [["list", "--help"], 'there is no command "list"'],
+    [["list", "--help"], 'there is no command "list"; did you mean tokens?'],
     [["completion", "bash", "--json"], "completion takes no --json: its answer is a script"],
     [["help", "tokens", "--json"], "help takes no --json: its answer is text"],
     [["help", "tokns"], 'there is no command "tokns"; did you mean tokens?'],
