@@ -45,6 +45,7 @@ function checkWhole(object, lines) {
   if (missing.length > 0)
     fail(`${object}: ${missing.length} records are missing or can't be read, the first ${missing[0]}`);
 }
+if (!existsSync(directory)) fail(`${directory}: there is no such directory`, 2);
 if (texts.join("") === "") {
   const names = new Set(namesIn(directory).flatMap((name) => /^(\d+-\d+)(?:\.jsonl)?$/.exec(name)?.[1] ?? []));
   for (const name of names) {
@@ -52,6 +53,8 @@ if (texts.join("") === "") {
     console.log(`${object}: ${lines.length} records, without a head that says if they were changed`);
     checkWhole(object, lines);
   }
+  if (names.size === 0)
+    fail(`${directory}: no records and no head: this is no archive, or all of it was taken away`, 2);
   fail(`${directory}: no signed head: not made yet (once an hour), or taken away`, 2);
 }
 const { keys } = JSON.parse(readFileSync(keyFile, "utf8"));

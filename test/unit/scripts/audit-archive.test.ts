@@ -125,6 +125,14 @@ describe("the verification of an archive", () => {
     expect(verified()).toEqual({ code: 1, said: [counted("0/1", 6), wrong, counted("0/2", 2), NO_HEAD()] });
   });
 
+  it("says when there is no archive, as of a mistyped name", () => {
+    const none = `${directory}: no records and no head: this is no archive, or all of it was taken away`;
+    expect(verified()).toEqual({ code: 2, said: [none] });
+    rmSync(directory, { recursive: true });
+    expect(verified()).toEqual({ code: 2, said: [`${directory}: there is no such directory`] });
+    mkdirSync(directory);
+  });
+
   it("finds a missing record among those after the last head", async () => {
     await archive();
     write("0-2.jsonl", [...LINES.slice(0, 2), '{"type":"missing"}']);
