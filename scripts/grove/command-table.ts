@@ -243,7 +243,10 @@ export const COMMANDS = {
     about:
       "checks the server, the token and the installation, and says of each problem what to do and where that is described",
     options: {
-      copies: text("DIR", "also reads all of the newest backup in DIR: the server does not see files"),
+      copies: text(
+        "DIR",
+        "also reads all of the newest backup in DIR, and tries GROVE_SEAL_KEY, if set: the server does not see files",
+      ),
     },
   },
   completion: {

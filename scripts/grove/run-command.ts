@@ -144,7 +144,7 @@ function carryOut(
     case "why":
       return explainRequest(session, command);
     case "doctor":
-      return examine(session, command.copies);
+      return examine(session, command.copies, environment);
     case "audit":
       return showEvents(session, command);
     case "verify":

@@ -25,15 +25,21 @@ const STYLES: Readonly<Record<string, Style>> = { ok: "green", attention: "yello
  * when the checks of the server can't be read, as nothing is known of the server then.
  *
  * @param copies a directory of this machine with backups; null: none is known.
+ * @param environment may have the seal keys, which are tried on the newest of the copies.
  */
-export async function examine({ client, terminal, json }: Session, copies: string | null): Promise<Called<number>> {
+export async function examine(
+  { client, terminal, json }: Session,
+  copies: string | null,
+  environment: NodeJS.ProcessEnv,
+): Promise<Called<number>> {
   terminal.progress("the server");
   const health = await client.call("GET", "sys/health?sealedcode=299&uninitcode=298");
   const server = await checkServer(client, health);
   // Without an answer to the first check, the others would fail too.
   const seen = server.state === "failing" ? [server] : [server, ...(await checkRest(client, terminal))];
   if (copies !== null) terminal.progress("the copies");
-  const checks = copies === null ? seen : withCopies(seen, checkCopies(copies, clusterIdIn(health), Date.now()));
+  const checks =
+    copies === null ? seen : withCopies(seen, await checkCopies(copies, clusterIdIn(health), environment, Date.now()));
   terminal.progress(null);
   if (json) terminal.out(JSON.stringify(checks));
   else {

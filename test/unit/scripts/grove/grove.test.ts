@@ -621,6 +621,11 @@ describe("grove doctor", () => {
     backupOf(directory, cluster, now - 3_600_000);
     expect(await states([])).toEqual([0, "ok", { copies: "ok" }]);
     expect(out[0]).toContain("is whole, begun 60 min ago");
+    // A backup that the key of this machine does not open can't be restored here.
+    out.length = 0;
+    const keys = { VAULT_ADDR: address, VAULT_TOKEN: "s.own", GROVE_SEAL_KEY: `3:${"A".repeat(43)}=` };
+    expect(await runGrove({ kind: "doctor", copies: directory, json: true }, keys, terminal())).toBe(1);
+    expect(out[0]).toContain("needs seal key version 1, and the configured one has version 3");
     const damaged = join(directory, backupName(now - 120_000));
     mkdirSync(damaged);
     expect(await states([])).toEqual([1, "ok", { copies: "failing" }]);
