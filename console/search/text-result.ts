@@ -48,6 +48,8 @@ export function itselfOf(answer: FoundText, text: string, stateInside = ""): Its
   // An accessor has the form of a token without its prefix: only the server's answer tells them apart.
   const isKept = isNothing ? isSecretLike(text) : token?.accessor !== text;
   if (isNothing) return { found: [], note: isKept ? `Nothing is known by this. ${LOOKS_LIKE}` : "", isKept };
+  // A chosen role-id may be a word to search for. It is a secret only when it logs in alone.
+  if (kind === "role-id") return { found: [], note: message, isKept: state === "live" || isSecretLike(text) };
   // The token of a lease may be alive, whatever the state of the lease.
   if (kind === "lease") {
     const holder = token ? [tokenInState(token, ended ? "ended" : "live", ended?.how)] : [];

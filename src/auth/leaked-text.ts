@@ -28,6 +28,16 @@ export interface LoginSecret {
   readonly networks: readonly (readonly string[])[];
 }
 
+/** The id of a role, by which clients log in. It is no secret unless it is all that a login needs. */
+export interface LoginRoleId {
+  readonly kind: "role-id";
+  readonly role: string;
+  /** False when the text alone logs in. */
+  readonly needsSecret: boolean;
+  /** As in `LoginSecret`. */
+  readonly networks: readonly (readonly string[])[];
+}
+
 /** A token of another issuer that the mount may accept. Nothing was verified. */
 export interface TrustedJwt {
   readonly kind: "jwt";
@@ -89,4 +99,4 @@ export interface NotAsked {
 }
 
 /** What a mount knows of a text that clients log in with. */
-export type LoginText = LoginSecret | TrustedJwt | InstanceDocument | NotAsked;
+export type LoginText = LoginSecret | LoginRoleId | TrustedJwt | InstanceDocument | NotAsked;

@@ -13,7 +13,7 @@ export function nextSteps(
   { isOwn, hasRootParent, madeAtPath }: Pick<FoundContext, "isOwn" | "hasRootParent" | "madeAtPath">,
 ): string[] {
   const { state, token, credential, kind } = found;
-  if (kind === "jwt" || kind === "identity-document") return loginTextLines(found);
+  if (kind === "jwt" || kind === "identity-document" || kind === "role-id") return loginTextLines(found);
   // The holder of a mistyped text may also have the token that it resembles.
   const isNear = state === "mistyped" && token !== undefined;
   if (!isAlive(found) && state !== "ended" && !isNear) return [];
@@ -79,8 +79,8 @@ const rolesOf = (taking: readonly string[] = []): readonly string[] =>
 const SHOWN_MOUNTS = 3;
 
 /** Tokens of a JWT's logins do not end with the JWT. The log has the subject of each login, and never the JWT. */
-function loginTextLines({ state, mounts = [], roles = {}, entities = [] }: FoundText): string[] {
-  if (state !== "unjudged" && state !== "ended") return [];
+function loginTextLines({ state, kind, mounts = [], roles = {}, entities = [] }: FoundText): string[] {
+  if (state !== "unjudged" && state !== "ended" && state !== "live") return [];
   const owners = entities.slice(0, SHOWN_MOUNTS).map(({ id, name }) => {
     return `  end the tokens of ${harmless(name)}: ${asCalled(`contain --entity-id ${id}`)}`;
   });
@@ -93,7 +93,9 @@ function loginTextLines({ state, mounts = [], roles = {}, entities = [] }: Found
       ),
     ]),
     ...owners,
-    ...(shown.length === 0 ? [] : [`  (${helpAsCalled("docs/runbook.md")}, A secret-id has leaked, at its end)`]),
+    ...(shown.length === 0
+      ? []
+      : [`  (${helpAsCalled("docs/runbook.md")}, A secret-id has leaked${kind === "role-id" ? "" : ", at its end"})`]),
   ];
 }
 

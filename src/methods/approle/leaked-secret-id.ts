@@ -1,19 +1,34 @@
-import type { LeakedText, LoginText } from "../../auth/leaked-text.ts";
+import type { LeakedText, LoginRoleId, LoginText } from "../../auth/leaked-text.ts";
 import { currentTime } from "../../base/clock.ts";
 import { isMissingMethod } from "../../base/platform-errors.ts";
-import { appRoleAuthAt } from "./app-role-auth.ts";
-import type { AppRole } from "./role.ts";
+import { appRoleAuthAt, type NamedRole } from "./app-role-auth.ts";
+import { type AppRole, MAX_ROLE_ID } from "./role.ts";
 import { MAX_SECRET_ID, type SecretId } from "./secret-id.ts";
 import { placeOfSecretId, secretIdShardAt } from "./secret-id-shards.ts";
 
 /** Maximum number of roles in which a text is looked for: each costs a keyed hash. */
 const SEARCHED_ROLES = 500;
 
+/** Returns the secret-id of a mount with this text, unless it has ended; or else the role-id. Counts no use. */
+export async function findLoginId(question: LeakedText): Promise<LoginText | null> {
+  const secretId = await findSecretId(question);
+  if (secretId?.kind === "secret-id" || question.text.length > MAX_ROLE_ID) return secretId;
+  const { found } = await appRoleAuthAt(question.env, question.mount).readByRoleId(question.text);
+  const roleId = found && roleIdOf(found);
+  // A role-id that is no secret by itself does not answer whether the text is a secret-id, too.
+  return roleId && (secretId === null || !roleId.needsSecret) ? roleId : secretId;
+}
+
+function roleIdOf({ name, role }: NamedRole): LoginRoleId {
+  const { bindSecretId: needsSecret, boundCidrs, token } = role;
+  return { kind: "role-id", role: name, needsSecret, networks: [boundCidrs, token.boundCidrs] };
+}
+
 /**
  * Returns the secret-id of a mount with this text, unless it has ended. It is stored under a hash that covers its role,
- * so it is looked for in each role. Counts no use.
+ * so it is looked for in each role.
  */
-export async function findSecretId({ env, installation, mount, text }: LeakedText): Promise<LoginText | null> {
+async function findSecretId({ env, installation, mount, text }: LeakedText): Promise<LoginText | null> {
   if (text.length > MAX_SECRET_ID) return null;
   const notAsked = { kind: "not asked", ask: `auth/${mount.path}role/NAME/secret-id/lookup` } as const;
   try {

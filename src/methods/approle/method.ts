@@ -6,7 +6,7 @@ import { nameKey } from "../../base/case-folding.ts";
 import { ok, refuse } from "../../base/result.ts";
 import { text } from "../../wire/fields.ts";
 import { appRoleAuthAt } from "./app-role-auth.ts";
-import { findSecretId } from "./leaked-secret-id.ts";
+import { findLoginId } from "./leaked-secret-id.ts";
 import { APP_ROLE_LOGIN_ROUTES } from "./login.ts";
 import { MAX_ROLE_ID } from "./role.ts";
 import { roleWithId } from "./role-by-id.ts";
@@ -41,7 +41,7 @@ export const APP_ROLE_METHOD: AuthMethod = {
     if (roleId === "" || roleId.length > MAX_ROLE_ID) return "";
     return (await roleWithId(env, mount, roleId))?.name ?? "";
   },
-  recognise: findSecretId,
+  recognise: findLoginId,
   rolesGiving: (env, mount, policy) => appRoleAuthAt(env, mount).rolesGiving(policy),
   objects: {
     // Backed up before the secret-ids: of a role that is deleted meanwhile, a restore has the role, or the record that

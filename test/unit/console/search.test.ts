@@ -63,6 +63,12 @@ describe("the console says of a pasted text", () => {
     expect(hrefs("a1-secret-id")[1]).toBe("/ui/audit?accessor=a1-secret-id");
   });
 
+  it("that a role-id is a secret when it logs in alone, and may be searched for else", () => {
+    const roleId = { ...KNOWN, state: "live" as const, kind: "role-id" };
+    expect(itselfOf(roleId, "web")).toEqual({ found: [], note: "It is known.", isKept: true });
+    expect(itselfOf({ ...roleId, state: "unknown" }, "web").isKept).toBe(false);
+  });
+
   it("what the server could not judge, and whether it knows anything", () => {
     const jwt = { ...KNOWN, state: "unjudged" as const, kind: "jwt" };
     expect(itselfOf(jwt, JWT)).toEqual({ found: [], note: "It is known.", isKept: true });

@@ -45,6 +45,27 @@ describe("sys/tokens/find says of a secret-id", () => {
     expect((await find("no-secret-id")).message).not.toContain("secret-id has this form");
   });
 
+  it("of a role-id, whether it logs in alone", async () => {
+    const roleIdOf = async (role: string) =>
+      dataOf<{ role_id: string }>(await approle.ask("GET", `role/${role}/role-id`)).role_id;
+    await approle.role("open", { bind_secret_id: false, token_bound_cidrs: ["10.0.0.0/8"] });
+    const [path, kind] = ["auth/approle/", "role-id"];
+    expect(await find(await roleIdOf("open"))).toMatchObject({
+      ...{ state: "live", kind, mounts: [path], roles: { [path]: ["open"] } },
+      message: expect.stringContaining(
+        "need no secret-id: anyone who has the text can log in, from an address in 10.0.0.0/8, and from nowhere else.",
+      ),
+    });
+    expect(await find(await roleIdOf("deploy"))).toMatchObject({
+      ...{ state: "unknown", kind, message: expect.stringContaining("no secret by itself") },
+    });
+    // Where not all secret-ids were asked, the text may be one.
+    const some = atCalls(AppRoleAuth, "rolesWithSecretIds", ({ proceed }) => proceed(1));
+    expect(await find(await roleIdOf("deploy"))).toMatchObject({ state: "unjudged", kind: "" });
+    expect(await find(await roleIdOf("open"))).toMatchObject({ state: "live", kind });
+    some.end();
+  });
+
   it("from which networks it can be used, by its own lists and those of its role", async () => {
     await approle.role("bound", { secret_id_bound_cidrs: ["10.0.0.0/8"], token_bound_cidrs: ["10.1.0.0/16"] });
     const made = await approle.secretId("bound", { cidr_list: ["10.1.2.0/24", "10.1.3.0/24"] });

@@ -1,6 +1,7 @@
 import type {
   InstanceDocument,
   LeakedText,
+  LoginRoleId,
   LoginSecret,
   LoginText,
   NotAsked,
@@ -18,12 +19,13 @@ import { fromNetworks } from "./networks-text.ts";
 type JudgedLogin =
   | { readonly state: "live"; readonly message: string; readonly mount: Mount; readonly secret: LoginSecret }
   | {
-      readonly state: "ended" | "unjudged" | "elsewhere";
+      readonly state: "live" | "ended" | "unjudged" | "elsewhere" | "unknown";
       readonly message: string;
-      readonly kind: "jwt" | "identity-document" | "";
-      /** Of a JWT or a document of an instance: the mounts that may take it. */
+      readonly kind: "role-id" | "jwt" | "identity-document" | "";
+      readonly secret?: never;
+      /** Of a role-id, a JWT or a document of an instance: the mounts that may take it. */
       readonly mounts?: readonly Mount[];
-      /** Of a JWT: the roles that take its claims now, by the path of their mount. */
+      /** The role of a role-id; of a JWT the roles that take its claims now, by the path of their mount. */
       readonly roles?: Readonly<Record<string, readonly string[]>>;
       /** Of a JWT: the aliases that its logins would have. */
       readonly aliases?: readonly { readonly mount: Mount; readonly name: string }[];
@@ -57,6 +59,9 @@ export async function findLogin(
     known.kind === "secret-id" ? [{ mount, secret: known }] : [],
   )[0];
   if (secret) return { state: "live", message: secretMessage(secret), ...secret };
+  const roleIds = answers.flatMap(({ mount, known }) => (known.kind === "role-id" ? [{ mount, roleId: known }] : []));
+  const open = roleIds.find(({ roleId }) => !roleId.needsSecret);
+  if (open) return { state: "live", ...judgedRoleId(open) };
   const gaps = answers.flatMap(({ known }) => (known.kind === "not asked" ? [known] : []));
   const left = able[ASKED_MOUNTS];
   if (left) gaps.push({ kind: "not asked", ask: `auth/${left.path} and the mounts after it`, isWhole: true });
@@ -77,7 +82,18 @@ export async function findLogin(
   }
   const unused = able.some(({ type }) => env.kinds.methods.get(type)?.documentIn) ? null : documentIn(env, texts);
   if (unused) return { state: "elsewhere", kind: unused.kind, message: unusedDocumentMessage(unused) };
-  return gaps.length === 0 ? null : { state: "unjudged", kind: "", message: gapMessage(gaps) };
+  if (gaps.length > 0) return { state: "unjudged", kind: "", message: gapMessage(gaps) };
+  const [named] = roleIds;
+  return named ? { state: "unknown", ...judgedRoleId(named) } : null;
+}
+
+function judgedRoleId({ mount, roleId }: { readonly mount: Mount; readonly roleId: LoginRoleId }) {
+  const { kind, role, needsSecret, networks } = roleId;
+  const path = `auth/${mount.path}`;
+  const message = needsSecret
+    ? `The role-id of ${path}, role ${role}. It is no secret by itself: a login needs a secret-id of the role, too.`
+    : `The role-id of ${path}, role ${role}, whose logins need no secret-id: anyone who has the text can log in${fromNetworks(networks)}. Give the role bind_secret_id, or another role_id.`;
+  return { kind, message, mounts: [mount], roles: { [path]: [role] } };
 }
 
 async function answersOf({ env, installation, mount }: Omit<LeakedText, "text">, texts: readonly string[]) {

@@ -198,8 +198,8 @@ async function findEndedCustomId(context: FindContext, text: string): Promise<Fo
 async function findLoginText(context: FindContext, sent: string, text: string): Promise<Found | null> {
   if (text === "") return null;
   const found = await findLogin(context, [...new Set([text, sent.trim()])]);
-  if (found?.state !== "live") {
-    if (!found) return null;
+  if (!found) return null;
+  if (!found.secret) {
     const { aliases = [], ...judged } = found;
     const entities = await entitiesOf(context, aliases);
     return {

@@ -13,7 +13,8 @@ import { type HeldUnrevoked, UNREVOKED_VIEW } from "./unrevoked-leases.ts";
 /**
  * The state of a text. `unjudged`: clients may log in with it, which could not be decided. `refused`: a token that has
  * not ended, but every request with it is refused, because its entity is disabled, was deleted or was tampered with.
- * `unknown` with a kind: it is genuine, but nothing is stored of it. `mistyped`: its checksum is wrong, and it begins
+ * `unknown` with a kind: it is genuine, but nothing is stored of it; or a role-id
+ * that needs a secret-id. `mistyped`: its checksum is wrong, and it begins
  * or ends like a token of this installation. `elsewhere`: it has the form of a token, but this installation has not
  * made it, or it is damaged in several places.
  */
@@ -21,7 +22,7 @@ const STATES = ["live", "refused", "ended", "unjudged", "mistyped", "elsewhere",
 
 export interface Found {
   readonly state: (typeof STATES)[number];
-  /** `service`, `wrapping`, `batch`, `secret-id`, `jwt`, `identity-document`, `lease`, `part`, `text`, or the type of a registered credential; "" when it is not known. */
+  /** `service`, `wrapping`, `batch`, `secret-id`, `role-id`, `jwt`, `identity-document`, `lease`, `part`, `text`, or the type of a registered credential; "" when it is not known. */
   readonly kind: string;
   /** One sentence for people. */
   readonly message: string;
@@ -36,13 +37,13 @@ export interface Found {
   readonly credential?: Credential;
   /** How a credential of a registered kind ended, if that is recorded. */
   readonly credentialEnd?: EndedCredential | undefined;
-  /** Of a JWT or a document of an instance: paths of the mounts that may take it. */
+  /** Of a role-id, a JWT or a document of an instance: paths of the mounts that may take it. */
   readonly mounts?: readonly string[] | undefined;
   /** Of a JWT: the entities to which its logins would belong. */
   readonly entities?: readonly FoundEntity[];
   /** Of a wrapping token: accessor of the token or the secret-id that it holds; "" for none. */
   readonly wrappedAccessor?: string;
-  /** Of a JWT: the roles that take its claims now, by the path of their mount. */
+  /** The role of a role-id; of a JWT the roles that take its claims now, by the path of their mount. */
   readonly roles?: Readonly<Record<string, readonly string[]>>;
 }
 

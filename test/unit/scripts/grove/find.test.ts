@@ -339,6 +339,11 @@ describe("grove find", () => {
       "  end the tokens of a role's logins: npm run -s grove -- contain --mount auth/ci/ --role a",
       "  end the tokens of a role's logins: npm run -s grove -- contain --mount auth/ci/ --role b",
     ]);
+    known.six = { ...LIVE, kind: "role-id", mounts: ["auth/a/"], roles: { "auth/a/": ["open"] } };
+    expect(await nextOf("six")).toEqual([
+      "  logins at auth/a/: npm run -s grove -- audit --mount auth/a/ --kind login",
+      "  end the tokens of a role's logins: npm run -s grove -- contain --mount auth/a/ --role open",
+    ]);
     const entity = { id: "e1", name: "ann", disabled: true, alias: "sub-1", mount: "auth/ci/" };
     known.five = { ...LIVE, kind: "jwt", state: "unjudged", mounts: ["auth/ci/"], entities: [entity] };
     expect((await nextOf("five")).at(-1)).toBe("  end the tokens of ann: npm run -s grove -- contain --entity-id e1");
