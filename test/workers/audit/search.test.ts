@@ -197,17 +197,18 @@ describe("uses", () => {
 
   it("of a token are added up over all objects, the newest first", async () => {
     await append("12/1", batchOf([], { uses: [use(1), use(2), use(2, { address: "192.0.2.2" }), use(3)] }));
-    await append(
-      "13/1",
-      batchOf([], { uses: [use(2, { count: 4, last: 3 * HOUR_MS - 1 }), use(9, { accessor: "v" })] }),
-    );
+    const later = use(2, { count: 4, first: 2 * HOUR_MS, last: 3 * HOUR_MS - 1 });
+    await append("13/1", batchOf([], { uses: [later, use(9, { accessor: "v" })] }));
     const { uses, before } = await searchUses(bindings, "u", HOUR_MS, NOW);
-    const shown = uses.map(({ hour, address, count, last }) => [hour / HOUR_MS, address, count, last % HOUR_MS]);
+    const shown = uses.map(({ hour, address, count, first, last }) => [
+      ...[hour / HOUR_MS, address, count],
+      ...[first % HOUR_MS, last % HOUR_MS],
+    ]);
     expect(shown).toEqual([
-      [3, "192.0.2.1", 1, 2],
-      [2, "192.0.2.1", 5, HOUR_MS - 1],
-      [2, "192.0.2.2", 1, 2],
-      [1, "192.0.2.1", 1, 2],
+      [3, "192.0.2.1", 1, 1, 2],
+      [2, "192.0.2.1", 5, 0, HOUR_MS - 1],
+      [2, "192.0.2.2", 1, 1, 2],
+      [1, "192.0.2.1", 1, 1, 2],
     ]);
     expect(before).toBeNull();
     const some = await searchUses(bindings, "u", 2 * HOUR_MS, 3 * HOUR_MS);

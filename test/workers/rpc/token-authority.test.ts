@@ -245,6 +245,16 @@ describe("leases", () => {
     expect(await leases.lookup(made.lease.id)).toMatchObject({ done: false, reason: "invalid" });
   });
 
+  it("are revoked to the end, also when the caller disconnects", async () => {
+    const context = createExecutionContext();
+    const kept = vi.spyOn(context, "waitUntil");
+    const made = await leases.register({ token: await token(), path: "kv/x", ttl: 60, target, data: { name: "y" } });
+    if (!made.done) throw new Error(made.message);
+    const revoked = await new LeaseAuthority(context, bindings).revoke(made.lease.id);
+    expect(revoked).toEqual({ done: true });
+    expect(await Promise.all(kept.mock.calls.flat())).toEqual([{ ok: true, value: true }]);
+  });
+
   it("refuse ids that are none", async () => {
     for (const id of ["", "x", 7, null, "y".repeat(5000)]) {
       expect(await leases.lookup(id as string)).toMatchObject({ done: false });

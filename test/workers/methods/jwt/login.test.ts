@@ -315,6 +315,19 @@ describe("a letter that only shares its lower case with another one", () => {
 });
 
 describe("groups of a token", () => {
+  it("are replaced by others, also by as many", async () => {
+    const login = await mount("swapped", byKey(), { groups_claim: "groups" });
+    const { accessor } = (await call("GET", "sys/auth/swapped", { token: root })).body.data;
+    for (const name of ["red", "blue"]) {
+      const group = (await post("identity/group", { name, type: "external", policies: name })).body.data.id;
+      await post("identity/group-alias", { name, mount_accessor: accessor, canonical_id: group });
+    }
+    for (const name of ["red", "blue"]) {
+      const { auth } = await login(await issuer.sign({ sub: "eve", groups: [name] }));
+      expect(auth).toMatchObject({ identity_policies: [name] });
+    }
+  });
+
   it("make its holder a member of the external groups that the mount knows by these names, until the next login", async () => {
     const login = await mount("grouped", byKey(), { groups_claim: "groups" });
     const { accessor } = (await call("GET", "sys/auth/grouped", { token: root })).body.data;
