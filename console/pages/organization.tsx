@@ -3,6 +3,7 @@ import { needsOf } from "../needed-capabilities.ts";
 import { useSession } from "../session.ts";
 import { OrganizationSettings } from "../teams/organization-settings.tsx";
 import { OrganizationTokens } from "../teams/organization-tokens.tsx";
+import { OwnTokens } from "../teams/own-tokens.tsx";
 import { readResource } from "../teams/resource-api.ts";
 import { type Organization, teamsPath } from "../teams/resources.ts";
 import { NewTeam, Teams } from "../teams/team-list.tsx";
@@ -16,7 +17,7 @@ const PARTS = [
   ["webhooks", "Webhooks"],
 ] as const;
 
-/** One organization: its teams, the tokens of its teams, and its settings. */
+/** One organization: its teams, the tokens of its teams and its own, and its settings. */
 export function OrganizationPage({ name, query }: { readonly name: string; readonly query: URLSearchParams }) {
   const { api } = useSession();
   const organization = useLoad(name, () => readResource<Organization>(api, teamsPath("organizations", name)));
@@ -44,7 +45,12 @@ export function OrganizationPage({ name, query }: { readonly name: string; reado
           />
           <UnknownValues names={unknownIn(query, { part: PARTS.map(([at]) => at) })} />
           {part === "teams" && (query.has("new") ? <NewTeam organization={name} /> : <Teams organization={name} />)}
-          {part === "tokens" && <OrganizationTokens organization={name} />}
+          {part === "tokens" && (
+            <div class="stack">
+              <OrganizationTokens organization={name} />
+              <OwnTokens organization={name} />
+            </div>
+          )}
           {part === "settings" && <OrganizationSettings name={name} organization={organization} />}
           {part === "webhooks" && <Webhooks organization={name} />}
         </>

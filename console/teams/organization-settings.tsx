@@ -41,7 +41,8 @@ export function OrganizationSettings({ name, organization }: OrganizationSetting
         >
           <p>
             With it go <LostResources path={teamsPath("organizations", name, "teams")} noun="team" />, and{" "}
-            <LostResources path={tokensPath(name)} noun="token" /> of these, which are refused from the answer on.
+            <LostResources path={tokensPath(name)} noun="token" /> of these, and the tokens of the organization itself.
+            All are refused from the answer on.
           </p>
         </DeleteButton>
       </header>

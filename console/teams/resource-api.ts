@@ -12,8 +12,8 @@ export interface ResourcePage<T> {
   readonly total: number;
 }
 
-export async function readResource<T>(api: Api, path: string): Promise<Answer<Resource<T>>> {
-  return api.read<Resource<T>>(path);
+export async function readResource<T>(api: Api, path: string, query: Query = {}): Promise<Answer<Resource<T>>> {
+  return api.read<Resource<T>>(path, query);
 }
 
 /** One page of a list. @param page from 1 */

@@ -84,6 +84,23 @@ export const resourceRequest = (
 /** The endpoint with the tokens of all teams of an organization. */
 export const tokensPath = (organization: string): string => teamsPath("organizations", organization, "team-tokens");
 
+/** The endpoint of the tokens of an organization itself. */
+export const ownTokenPath = (organization: string): string =>
+  teamsPath("organizations", organization, "authentication-token");
+
+/** A kind of token of an organization itself. */
+export interface OwnToken {
+  readonly title: string;
+  /** The parameter that names the kind. */
+  readonly query: { readonly token?: string };
+}
+
+/** An organization has at most one of each. */
+export const OWN_TOKENS: readonly OwnToken[] = [
+  { title: "to administer its teams", query: {} },
+  { title: "to read its audit trail", query: { token: "audit-trails" } },
+];
+
 /** The id of the team of a token. */
 export function teamOf({ relationships }: Resource<TeamToken>): string {
   const data = relationships?.team?.data;

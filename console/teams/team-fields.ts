@@ -1,4 +1,4 @@
-import type { FieldGroup, RecordValue } from "../records/field.ts";
+import type { Field, FieldGroup, RecordValue } from "../records/field.ts";
 import { secondsOf } from "../records/field.ts";
 import type { TerraformResource } from "../records/request-commands.ts";
 import { DEFAULT_TTL, type Organization, type TeamToken } from "./resources.ts";
@@ -54,6 +54,16 @@ export const TEAM: readonly FieldGroup[] = [
 
 export const TERRAFORM_TEAM: TerraformResource = { type: "tfe_team", lacks: ["token-policies"] };
 
+const TOKEN_END: Field = {
+  name: "expired-at",
+  label: "Ends",
+  kind: "time",
+  hint: "Empty: as the organization says, else never.",
+};
+
+/** The form of a token of an organization itself. */
+export const NEW_OWN_TOKEN: readonly FieldGroup[] = [{ title: "Token", fields: [TOKEN_END] }];
+
 /**
  * The form of a new token. Here a description is required: a token without one would replace the team's current token
  * without a description, which would be refused at once. To replace that token with an overlap, rotate it.
@@ -69,7 +79,7 @@ export const NEW_TEAM_TOKEN: readonly FieldGroup[] = [
         required: true,
         hint: "What it is for: lists show it.",
       },
-      { name: "expired-at", label: "Ends", kind: "time", hint: "Empty: as the organization says, else never." },
+      TOKEN_END,
     ],
   },
 ];

@@ -408,7 +408,9 @@ describe.skipIf(executable === undefined)("an incident in the console", () => {
     await page.getByRole("button", { name: "Delete the organization…" }).click();
     await expect
       .poll(() => said.textContent())
-      .toBe("With it go 2 teams, and 1 token of these, which are refused from the answer on.");
+      .toBe(
+        "With it go 2 teams, and 1 token of these, and the tokens of the organization itself. All are refused from the answer on.",
+      );
     await expectAccessible(page);
     await page.getByRole("button", { name: "Keep it" }).click();
     await openPlace(page, "ends");

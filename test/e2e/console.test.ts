@@ -585,6 +585,26 @@ describe.skipIf(executable === undefined)("the console", () => {
     await page.getByLabel("Type 3 to confirm").fill("3");
     await page.getByRole("button", { name: "Revoke", exact: true }).click();
     await shows("No tokens of teams");
+    const own = page.getByRole("region", { name: "Tokens of the organization itself" });
+    for (const [kind, found] of [
+      ["administer", ""],
+      ["audit trail", "?token=audit-trails"],
+    ] as const) {
+      const row = own.getByRole("row", { name: new RegExp(kind) });
+      await row.getByRole("button", { name: "Make…" }).click();
+      await page.getByRole("button", { name: "Make the token" }).click();
+      await page.getByRole("status", { name: "Token" }).waitFor();
+      await page.getByRole("button", { name: "Done" }).click();
+      await row.getByRole("button", { name: "Replace…" }).waitFor();
+      const path = `/api/v2/organizations/edge/authentication-token${found}`;
+      expect((await call(server, "GET", path, { token: server.rootToken })).status).toBe(200);
+      await row.getByRole("button", { name: "Revoke…" }).click();
+      await page.getByLabel("Type edge to confirm").fill("edge");
+      await page.getByRole("button", { name: "Revoke", exact: true }).click();
+      await row.getByText("no such token").waitFor();
+      expect((await call(server, "GET", path, { token: server.rootToken })).status).toBe(404);
+    }
+    await expectAccessible(page);
     await page.getByRole("link", { name: "Settings", exact: true }).click();
     await page.getByLabel(/^Team tokens live, unless/).fill("30d");
     await page.getByRole("button", { name: "Save", exact: true }).click();
