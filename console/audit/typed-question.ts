@@ -30,8 +30,13 @@ export interface AskedTimes {
   readonly until: string;
 }
 
-/** The page with the events of an address, of an accessor's token as the actor, or at a path. */
-export function placeOf(text: string, times: AskedTimes): string {
+/**
+ * The page with the events of an address, of an accessor's token as the actor, or at a path.
+ *
+ * @param isCredential true for the accessor of a secret-id or the id of a team's token that the store has events of
+ */
+export function placeOf(text: string, times: AskedTimes, isCredential = false): string {
+  if (isCredential) return href(["audit"], { accessor: text, ...times });
   const error = requestInError(text);
   if (error) return errorHref(error, { ...times });
   if (isAddress(text)) return href(["audit"], { address: text, ...times });

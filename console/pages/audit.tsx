@@ -74,8 +74,8 @@ export function AuditPage({ query }: { readonly query: URLSearchParams }) {
     const found = await (error ? refusalOfPath(session, error.path) : refusalOfParts(session, [text]));
     setRefusal(found);
     if (found !== "") return;
-    const credential = (await credentialWithEvents(session, text)).at(-1);
-    if (credential) return go(credential.href);
+    const credential = await credentialWithEvents(session, text);
+    if (credential.length > 0) return go(placeOf(text, times, true));
     if (isRequestId(text)) return setAsked(text.toLowerCase());
     const named =
       text !== "" && mayBeName(text)

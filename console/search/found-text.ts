@@ -8,24 +8,27 @@ import { type Found, KINDS, type Kind, SHOWN_OF_KIND } from "./search-result.ts"
  * tokens may not be looked for.
  *
  * @param refusal why the policies refuse to look for tokens; "" when they do not
+ * @param cut the kinds whose names were not all searched
  */
-export function foundText(found: readonly Found[], text: string, refusal: string): string {
+export function foundText(found: readonly Found[], text: string, refusal: string, cut: readonly Kind[] = []): string {
+  const first =
+    cut.length === 0 ? "" : ` Only the first were searched: ${cut.map((kind) => NOUNS[kind][1]).join(", ")}.`;
   if (found.length === 0 && refusal !== "")
-    return `Not found in the lists that you may read. No list of tokens was searched: ${refusal}.`;
+    return `Not found in the lists that you may read.${first} No list of tokens was searched: ${refusal}.`;
   if (found.length === 0 && [...text].length > MAX_SEARCH)
     return `Nothing is known by this, and it is too long to search for: ${MAX_SEARCH} characters at most. Of an error message, the URL of its request leads to what was refused there.`;
-  if (found.length === 0) return `${NOTHING_FOUND}${isShortPart(text) ? ` ${SHORT_TEXT}` : ""}`;
+  if (found.length === 0) return `${NOTHING_FOUND}${first}${isShortPart(text) ? ` ${SHORT_TEXT}` : ""}`;
   return KINDS.flatMap((kind) => {
     if (kind === "Lists") return [];
     const of = found.filter((one) => one.kind === kind).length;
-    const first = of === SHOWN_OF_KIND ? "the first " : "";
-    return of === 0 ? [] : [`${first}${counted(of, ...NOUNS[kind])}`];
+    const shown = of === SHOWN_OF_KIND ? "the first " : "";
+    return of === 0 ? [] : [`${shown}${counted(of, ...NOUNS[kind])}`];
   }).join(", ");
 }
 
 /** It names what no list has, so that nobody takes the sentence for the end of such a token. */
 const NOTHING_FOUND =
-  "Nothing is found by this. Batch tokens and tokens of teams are found by their whole text alone, entities not by their metadata.";
+  "Nothing is found by this. Batch tokens are found by their whole text alone, tokens of teams by that or their id, entities not by their metadata.";
 
 const NOUNS: Readonly<Record<Kind, readonly [one: string, many: string]>> = {
   Requests: ["request", "requests"],

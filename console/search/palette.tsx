@@ -21,7 +21,7 @@ function Palette({ onClose }: { readonly onClose: () => void }) {
   const session = useSession();
   const id = useId();
   const text = idIn(tokenIn(typed.trim()));
-  const { found, refusal, note, busy } = useSearch(text, isPasted);
+  const { found, refusal, note, cut, busy } = useSearch(text, isPasted);
   const results = KINDS.flatMap((kind) => found.filter((one) => one.kind === kind));
   const at = Math.min(chosen, results.length - 1);
   // Before the next key: an effect would open it after the next picture, and what is typed until then would be lost.
@@ -122,7 +122,7 @@ function Palette({ onClose }: { readonly onClose: () => void }) {
           ))}
         </div>
         <p class="palette-foot small muted" aria-live="polite">
-          {busy ? "Searching…" : note || foundText(found, text, refusal)}
+          {busy ? "Searching…" : note || foundText(found, text, refusal, cut)}
           {!busy && text !== "" && found.length === 0 && mayDo(session, ASKED_PATHS.ended, "read", "sudo") && (
             <>
               {" "}

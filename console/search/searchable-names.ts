@@ -11,18 +11,15 @@ import { done } from "../result.ts";
 import { mayDo, type Session } from "../session.ts";
 import { listResources } from "../teams/resource-api.ts";
 import { type Organization, type Team, teamsPath } from "../teams/resources.ts";
+import { MOST_MOUNTS, MOST_NAMES, MOST_ORGANIZATIONS } from "./cut-lists.ts";
 import type { Found } from "./search-result.ts";
 
-/** Most names that are read from one list. */
-const MOST_NAMES = 2_000;
-/** Most mounts whose roles are read, and most organizations whose teams are read. */
-const MOST_MOUNTS = 30;
-const MOST_ORGANIZATIONS = 10;
-const allNames = new KeptRead(async (api: Api) => {
-  const lists = [entities(api), policies(api), methodsAndRoles(api), teams(api)];
-  return done((await Promise.all(lists)).flat());
-});
-const groupNames = new KeptRead(async (api: Api) => done(await groups(api)));
+/** All names but those of groups, whose list not everybody may read. */
+export const namesIn = async (api: Api): Promise<readonly Found[]> =>
+  (await Promise.all([entities(api), policies(api), methodsAndRoles(api), teams(api)])).flat();
+
+const allNames = new KeptRead(async (api: Api) => done(await namesIn(api)));
+const groupNames = new KeptRead(async (api: Api) => done(await groupsIn(api)));
 
 /** Everything that can be found by name. Lists that the token may not read are skipped. */
 export async function namesOf(session: Session, now: number): Promise<readonly Found[]> {
@@ -40,12 +37,16 @@ async function entities(api: Api): Promise<readonly Found[]> {
       ...(listedName(entity) === entity.name ? [] : [entity.name]),
       ...entity.aliases.map((alias) => `${alias.name} (${alias.mount_path ?? "no method"})`),
     ].join(", "),
-    ids: [id, ...entity.aliases.map((alias) => alias.id)],
+    ids: [
+      id,
+      ...entity.aliases.map((alias) => alias.id),
+      ...paths(`identity/entity/id/${id}`, `identity/entity/name/${entity.name}`),
+    ],
     href: href(["identity"], { id }),
   }));
 }
 
-async function groups(api: Api): Promise<readonly Found[]> {
+export async function groupsIn(api: Api): Promise<readonly Found[]> {
   const byId = await listedGroups(api);
   // The list by id may be refused where that by name is not.
   const all = byId.length > 0 ? byId : (await list(api, "identity/group/name")).map((name) => ["", name] as const);
@@ -53,7 +54,7 @@ async function groups(api: Api): Promise<readonly Found[]> {
     kind: "Groups",
     name,
     detail: "",
-    ids: [id],
+    ids: [id, ...paths(`identity/group/id/${id}`, `identity/group/name/${name}`)],
     href: href(["identity"], { part: "groups", name }),
   }));
 }
@@ -63,6 +64,7 @@ async function policies(api: Api): Promise<readonly Found[]> {
     kind: "Policies",
     name,
     detail: "",
+    ids: paths(`sys/policies/acl/${name}`, `sys/policy/${name}`),
     href: href(["policies", name]),
   }));
 }
@@ -75,7 +77,7 @@ async function methodsAndRoles(api: Api): Promise<readonly Found[]> {
     kind: "Auth methods",
     name: `auth/${path}/`,
     detail: [type, description].filter(Boolean).join(" · "),
-    ids: [accessor.toLowerCase(), uuid],
+    ids: [accessor.toLowerCase(), uuid, ...paths(`sys/auth/${path}`)],
     href: href(["methods", path]),
   }));
   const roles = await Promise.all(all.slice(0, MOST_MOUNTS).map(({ path, type }) => rolesOf(api, path, type)));
@@ -103,6 +105,7 @@ async function teams(api: Api): Promise<readonly Found[]> {
     kind: "Teams" as const,
     name,
     detail: "organization",
+    ids: paths(`organizations/${name}`),
     href: href(["teams", name]),
   }));
   return [...found, ...below.flat()];
@@ -115,10 +118,13 @@ async function teamsOf(api: Api, organization: string): Promise<readonly Found[]
     kind: "Teams",
     name: attributes.name,
     detail: `team of ${organization}`,
-    ids: [id.toLowerCase()],
+    ids: paths(id, `teams/${id}`),
     href: href(["teams", organization, id]),
   }));
 }
+
+/** Paths as they are compared with a typed text. */
+const paths = (...all: readonly string[]): readonly string[] => all.map((path) => path.toLowerCase());
 
 async function list(api: Api, path: string): Promise<readonly string[]> {
   const answer = await api.read<{ readonly keys: readonly string[] }>(path, { list: true, limit: MOST_NAMES });

@@ -149,6 +149,7 @@ const entityOfJwt = ({ id, name, disabled, alias, mount }: NonNullable<FoundText
 
 const teamOf = ({ metadata, accessor }: Credential, state: string): readonly Found[] => {
   const { organization, team, team_id: id } = metadata;
+  if (organization && metadata.kind) return [ownTokenOf(organization, state)];
   if (!organization || !team || !id) return [];
   return [
     {
@@ -159,6 +160,14 @@ const teamOf = ({ metadata, accessor }: Credential, state: string): readonly Fou
     },
   ];
 };
+
+/** The page of an organization, where its own tokens can be revoked. */
+const ownTokenOf = (organization: string, state: string): Found => ({
+  kind: "Teams",
+  name: organization,
+  detail: `${state} token of this organization itself`,
+  href: href(["teams", organization], { part: "tokens" }),
+});
 
 /** The page of a secret-id's role, where it can be destroyed. */
 const roleOf = ({ path, accessor }: Credential, kind: string): readonly Found[] => {

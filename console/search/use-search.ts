@@ -13,10 +13,11 @@ import { mayBeToken } from "../secret-detection.ts";
 import { mayDo, type Session, useSession } from "../session.ts";
 import { MIN_SEARCH } from "../tokens/filter.ts";
 import { credentialWithEvents } from "./credential-events.ts";
+import { cutKinds } from "./cut-lists.ts";
 import { endedByText, textItself, tokensByText } from "./find-tokens.ts";
 import { leasesBelow } from "./leases-below.ts";
 import { roleWithId } from "./role-with-id.ts";
-import { type Found, matching, SHOWN_OF_KIND } from "./search-result.ts";
+import { type Found, type Kind, matching, SHOWN_OF_KIND } from "./search-result.ts";
 import { namesOf } from "./searchable-names.ts";
 import { refusalOfPath } from "./secret-in-address.ts";
 import { type Itself, NOTHING } from "./text-result.ts";
@@ -37,6 +38,8 @@ export interface Search {
   readonly note: string;
   /** Why the policies refuse to look for tokens; "" when they do not. */
   readonly refusal: string;
+  /** The kinds whose names were not all searched. */
+  readonly cut: readonly Kind[];
   /** True while the answer for the typed text is pending. */
   readonly busy: boolean;
 }
@@ -91,12 +94,18 @@ export function useSearch(text: string, isWhole: boolean): Search {
       window.clearTimeout(timer);
     };
   }, [session.api, text, isWhole, mayList]);
-  if (text === "") return { found: PAGES, note: "", refusal, busy: false };
+  if (text === "") return { found: PAGES, note: "", refusal, cut: [], busy: false };
   // The previous results stay until the next answer, so that the list does not jump.
   const busy = tokens.text !== text;
   const named = matching([...names, ...PAGES], text);
   const isKnown = isRequestId(text) && named.length > 0;
-  return { found: [...tokens.found, ...named], note: busy || isKnown ? "" : tokens.note, refusal, busy };
+  return {
+    found: [...tokens.found, ...named],
+    note: busy || isKnown ? "" : tokens.note,
+    refusal,
+    cut: cutKinds(names),
+    busy,
+  };
 }
 
 /** The events from an address. */

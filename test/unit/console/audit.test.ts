@@ -333,6 +333,9 @@ describe("what is typed or pasted into the audit log", () => {
     expect(request).toEqual({ path: "sys/policies/acl/payments", kind: "refusal,fault", isServed: true });
     expect(request && errorHref(request)).toBe("/ui/audit?path=sys%2Fpolicies%2Facl%2Fpayments&kind=refusal%2Cfault");
     expect(placeOf(ERROR, { since: "", until: "" })).toBe(request && errorHref(request));
+    expect(placeOf("at-1", { since: "2026-11-30T00:00:00.000Z", until: "" }, true)).toBe(
+      "/ui/audit?accessor=at-1&since=2026-11-30T00%3A00%3A00.000Z",
+    );
     expect(placeOf(ERROR, { since: "2026-11-30T00:00:00.000Z", until: "" })).toMatch(
       /path=sys%2Fpolicies.*&since=2026-11-30T00%3A00%3A00\.000Z$/,
     );

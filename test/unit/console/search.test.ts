@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { EndedToken, FoundText } from "../../../client/answers.d.ts";
 import type { AuditEvent } from "../../../console/audit/event.ts";
 import { addressedValues } from "../../../console/href.ts";
+import { cutKinds } from "../../../console/search/cut-lists.ts";
 import { foundByEvents } from "../../../console/search/found-by-events.ts";
 import { foundText } from "../../../console/search/found-text.ts";
 import { rolesOfAliases } from "../../../console/search/roles-of-aliases.ts";
@@ -44,6 +45,12 @@ describe("the console says of a pasted text", () => {
       note: "It is known.",
       isKept: true,
     });
+  });
+
+  it("that it is a token of an organization itself, and leads to the page where that can be revoked", () => {
+    const credential = { ...SECRET_ID, metadata: { organization: "acme", kind: "organization" }, path: "" };
+    const live = { ...KNOWN, state: "live" as const, kind: "organization", credential };
+    expect(itselfOf(live, "x.atlasv1.y").found.map((one) => one.href)).toEqual(["/ui/teams/acme?part=tokens"]);
   });
 
   it("whose a JWT is by its alias, and what is in a wrapping token", () => {
@@ -303,7 +310,10 @@ describe("the search of the console", () => {
     expect(foundText([], "a491", "")).toMatch(
       /^Nothing is found by this\. Batch tokens.* Of a request id .* first 8 characters\.$/,
     );
-    expect(foundText([], "nothing", "")).toMatch(/^Nothing is found by this\. Batch tokens and tokens of teams are/);
+    expect(foundText([], "nothing", "")).toMatch(
+      /^Nothing is found by this\. Batch tokens are found by their whole text/,
+    );
+    expect(foundText([], "nothing", "", ["Policies"])).toContain("metadata. Only the first were searched: policies.");
     const refusal = "your policies lack read and sudo on sys/tokens";
     expect(foundText([], "nothing", refusal)).toMatch(/No list of tokens was searched: your policies lack/);
     expect(foundText([found("Policies", "a")], "a", refusal)).toBe("1 policy");
@@ -313,6 +323,19 @@ describe("the search of the console", () => {
     const team = { ...found("Teams", "builders"), ids: ["team-a1b2", "teams/acme"] };
     expect(matching([found("Teams", "acme"), team], "team-A1b2")).toEqual([team]);
     expect(matching([team], "team-a1")).toEqual([]);
+  });
+
+  it("knows of which kinds it did not read all names", () => {
+    const many = (kind: Found["kind"], size: number, detail = "") =>
+      Array.from({ length: size }, (_, at) => found(kind, `n-${at}`, detail));
+    expect(
+      cutKinds([...many("Policies", 1_999), ...many("Entities", 1_999), ...many("Teams", 10, "organization")]),
+    ).toEqual([]);
+    expect(cutKinds([...many("Policies", 2_000), ...many("Entities", 2_000)])).toEqual(["Entities", "Policies"]);
+    expect(cutKinds([...many("Roles", 1_500, "auth/a/"), ...many("Roles", 1_500, "auth/b/")])).toEqual([]);
+    expect(cutKinds(many("Auth methods", 31))).toEqual(["Roles"]);
+    expect(cutKinds(many("Teams", 11, "organization"))).toEqual(["Teams"]);
+    expect(cutKinds(many("Teams", 50, "team of acme"))).toEqual(["Teams"]);
   });
 
   it("shows a bounded number of each kind, in one order", () => {

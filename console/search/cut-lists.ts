@@ -1,0 +1,26 @@
+import { type Found, KINDS, type Kind } from "./search-result.ts";
+
+/** Most names that are read from one list. */
+export const MOST_NAMES = 2_000;
+/** Most mounts whose roles are read, and most organizations whose teams are read. */
+export const MOST_MOUNTS = 30;
+export const MOST_ORGANIZATIONS = 10;
+/** Organizations, or teams of one, of a page: one page is read. */
+const TEAMS_OF_PAGE = 50;
+
+/** The kinds of which the search has not read all names, so that one which it does not find may exist. */
+export function cutKinds(names: readonly Found[]): readonly Kind[] {
+  const lists = Map.groupBy(names, ({ kind, detail }) =>
+    kind === "Roles" || kind === "Teams" ? `${kind} of ${detail}` : kind,
+  );
+  const cut = new Set<Kind>();
+  for (const [first, ...others] of lists.values()) {
+    if (!first) continue;
+    const size = 1 + others.length;
+    const { kind, detail } = first;
+    if (size >= (kind === "Teams" ? TEAMS_OF_PAGE : MOST_NAMES)) cut.add(kind);
+    if (kind === "Auth methods" && size > MOST_MOUNTS) cut.add("Roles");
+    if (kind === "Teams" && detail === "organization" && size > MOST_ORGANIZATIONS) cut.add(kind);
+  }
+  return KINDS.filter((kind) => cut.has(kind));
+}
