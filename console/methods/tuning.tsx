@@ -2,6 +2,7 @@ import { counted } from "../format.ts";
 import { href } from "../href.ts";
 import { needsOf } from "../needed-capabilities.ts";
 import { ConfirmButton } from "../records/confirm.tsx";
+import { noteDone } from "../records/done-notice.tsx";
 import type { RecordValue } from "../records/field.ts";
 import { RecordForm } from "../records/record-form.tsx";
 import { go } from "../router.ts";
@@ -77,6 +78,7 @@ export function Tuning({ mount, type }: { readonly mount: string; readonly type:
               send={() => api.call(ofMount(mount), { method: "DELETE" })}
               onDone={() => {
                 noteRevocation({ mount: `auth/${mount}/` });
+                noteDone(`auth/${mount}/ is disabled, and its tokens are refused`, ofMount(mount));
                 go(href(["methods"]), "replace");
               }}
             >

@@ -3,6 +3,7 @@ import { duration } from "../format.ts";
 import { href, pathOf } from "../href.ts";
 import { tokensOfMounts } from "../methods/mount.ts";
 import { needsOf } from "../needed-capabilities.ts";
+import { DoneNotice } from "../records/done-notice.tsx";
 import type { FieldGroup } from "../records/field.ts";
 import { RecordForm } from "../records/record-form.tsx";
 import { go } from "../router.ts";
@@ -25,6 +26,7 @@ export function MethodsPage() {
           <Icon name="plus" /> Enable a method
         </AllowedLink>
       </PageHead>
+      <DoneNotice />
       <Loading of={mounts} />
       {mounts.value && (
         <section class="card" aria-label="Auth methods">

@@ -1,5 +1,6 @@
 import { href } from "../href.ts";
 import { needsOf } from "../needed-capabilities.ts";
+import { DoneNotice } from "../records/done-notice.tsx";
 import { useSession } from "../session.ts";
 import { OrganizationSettings } from "../teams/organization-settings.tsx";
 import { OrganizationTokens } from "../teams/organization-tokens.tsx";
@@ -35,6 +36,7 @@ export function OrganizationPage({ name, query }: { readonly name: string; reado
           </AllowedLink>
         )}
       </PageHead>
+      <DoneNotice />
       <Loading of={organization} />
       {organization.value && (
         <>

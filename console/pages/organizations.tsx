@@ -3,6 +3,7 @@ import { ASKED_PATHS } from "../asked-paths.ts";
 import { count } from "../format.ts";
 import { href } from "../href.ts";
 import { needsOf } from "../needed-capabilities.ts";
+import { DoneNotice } from "../records/done-notice.tsx";
 import { RecordForm } from "../records/record-form.tsx";
 import { go } from "../router.ts";
 import { mayDo, useSession } from "../session.ts";
@@ -30,6 +31,7 @@ export function OrganizationsPage() {
           <Icon name="plus" /> New organization
         </AllowedLink>
       </PageHead>
+      <DoneNotice />
       <Loading of={list} />
       {list.value && (
         <Card

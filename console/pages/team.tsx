@@ -4,6 +4,7 @@ import { Timeline } from "../audit/timeline.tsx";
 import { href } from "../href.ts";
 import { needsOf } from "../needed-capabilities.ts";
 import { DeleteButton } from "../records/confirm.tsx";
+import { noteDone } from "../records/done-notice.tsx";
 import { secondsOf } from "../records/field.ts";
 import { RecordForm } from "../records/record-form.tsx";
 import { go } from "../router.ts";
@@ -60,7 +61,13 @@ export function TeamPage({ organization, id, marked }: TeamPageProps) {
           name={value?.attributes.name ?? ""}
           title={`Delete ${value?.attributes.name}`}
           idle={value ? "" : "the team is not read"}
-          onDone={() => go(href(["teams", organization]), "replace")}
+          onDone={() => {
+            noteDone(
+              `The team ${value?.attributes.name ?? id} is deleted, and its tokens are refused`,
+              teamsPath("teams", id),
+            );
+            go(href(["teams", organization]), "replace");
+          }}
         >
           <p>
             With it go <LostTokens organization={organization} id={id} name={value?.attributes.name ?? ""} />, which are

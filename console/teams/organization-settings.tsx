@@ -1,5 +1,6 @@
 import { href } from "../href.ts";
 import { DeleteButton } from "../records/confirm.tsx";
+import { noteDone } from "../records/done-notice.tsx";
 import { secondsOf } from "../records/field.ts";
 import { RecordForm } from "../records/record-form.tsx";
 import { go } from "../router.ts";
@@ -37,7 +38,10 @@ export function OrganizationSettings({ name, organization }: OrganizationSetting
           path={path}
           name={name}
           title={`Delete ${name}`}
-          onDone={() => go(href(["teams"]), "replace")}
+          onDone={() => {
+            noteDone(`${name} is deleted with its teams, and all their tokens are refused`, path);
+            go(href(["teams"]), "replace");
+          }}
         >
           <p>
             With it go <LostResources path={teamsPath("organizations", name, "teams")} noun="team" />, and{" "}

@@ -514,6 +514,12 @@ describe.skipIf(executable === undefined)("the console", () => {
     await page.getByRole("button", { name: "Disable", exact: true }).click();
     await page.getByRole("link", { name: "auth/ci/" }).waitFor();
     await expect.poll(() => page.getByRole("link", { name: "auth/cloud-of-production/" }).count()).toBe(0);
+    await page.getByText("auth/cloud-of-production/ is disabled, and its tokens are refused").waitFor();
+    await page.getByRole("link", { name: "The request", exact: true }).click();
+    await shows("Disabled the method");
+    await visit("Auth methods");
+    await page.getByRole("link", { name: "auth/ci/" }).waitFor();
+    expect(await page.getByText("is disabled, and its tokens").count()).toBe(0);
   });
 
   it("changes token roles, and roles of tokens that others sign", async () => {
