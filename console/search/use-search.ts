@@ -15,6 +15,7 @@ import { MIN_SEARCH } from "../tokens/filter.ts";
 import { credentialWithEvents } from "./credential-events.ts";
 import { cutKinds } from "./cut-lists.ts";
 import { endedByText, textItself, tokensByText } from "./find-tokens.ts";
+import { type Asked, isSearching } from "./is-searching.ts";
 import { leasesBelow } from "./leases-below.ts";
 import { roleWithId } from "./role-with-id.ts";
 import { type Found, type Kind, matching, SHOWN_OF_KIND } from "./search-result.ts";
@@ -53,8 +54,8 @@ export interface Search {
 export function useSearch(text: string, isWhole: boolean): Search {
   const session = useSession();
   const { api } = session;
-  const [names, setNames] = useState<readonly Found[]>([]);
-  const [tokens, setTokens] = useState<Itself & { readonly text: string }>({ ...NOTHING, text: "" });
+  const [names, setNames] = useState<readonly Found[] | null>(null);
+  const [tokens, setTokens] = useState<Asked>({ ...NOTHING, text: "" });
   useEffect(() => {
     namesOf(session, Date.now()).then(setNames);
   }, [api]);
@@ -96,14 +97,14 @@ export function useSearch(text: string, isWhole: boolean): Search {
   }, [session.api, text, isWhole, mayList]);
   if (text === "") return { found: PAGES, note: "", refusal, cut: [], busy: false };
   // The previous results stay until the next answer, so that the list does not jump.
-  const busy = tokens.text !== text;
-  const named = matching([...names, ...PAGES], text);
+  const busy = isSearching(tokens, text, names);
+  const named = matching([...(names ?? []), ...PAGES], text);
   const isKnown = isRequestId(text) && named.length > 0;
   return {
     found: [...tokens.found, ...named],
     note: busy || isKnown ? "" : tokens.note,
     refusal,
-    cut: cutKinds(names),
+    cut: cutKinds(names ?? []),
     busy,
   };
 }

@@ -5,6 +5,7 @@ import { addressedValues } from "../../../console/href.ts";
 import { cutKinds } from "../../../console/search/cut-lists.ts";
 import { foundByEvents } from "../../../console/search/found-by-events.ts";
 import { foundText } from "../../../console/search/found-text.ts";
+import { isSearching } from "../../../console/search/is-searching.ts";
 import { rolesOfAliases } from "../../../console/search/roles-of-aliases.ts";
 import { bestOf, type Found, matching, SHOWN_OF_KIND } from "../../../console/search/search-result.ts";
 import {
@@ -323,6 +324,15 @@ describe("the search of the console", () => {
     const team = { ...found("Teams", "builders"), ids: ["team-a1b2", "teams/acme"] };
     expect(matching([found("Teams", "acme"), team], "team-A1b2")).toEqual([team]);
     expect(matching([team], "team-a1")).toEqual([]);
+  });
+
+  it("is pending until the names are read, unless the text itself is known", () => {
+    const asked = { found: [], note: "", isKept: false, text: "web" };
+    expect(isSearching(asked, "web", null)).toBe(true);
+    expect(isSearching(asked, "webs", [])).toBe(true);
+    expect(isSearching(asked, "web", [])).toBe(false);
+    expect(isSearching({ ...asked, found: [found("Tokens", "web")] }, "web", null)).toBe(false);
+    expect(isSearching({ ...asked, note: "It is a batch token." }, "web", null)).toBe(false);
   });
 
   it("knows of which kinds it did not read all names", () => {

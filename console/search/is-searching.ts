@@ -1,0 +1,16 @@
+import type { Found } from "./search-result.ts";
+import type { Itself } from "./text-result.ts";
+
+/** The answer of the server about a typed text. */
+export interface Asked extends Itself {
+  readonly text: string;
+}
+
+/**
+ * True while the answer for the text is pending, or while the names are and nothing else is found: until then nobody can
+ * say that nothing is.
+ *
+ * @param names null until they are read
+ */
+export const isSearching = (asked: Asked, text: string, names: readonly Found[] | null): boolean =>
+  asked.text !== text || (names === null && asked.found.length === 0 && asked.note === "");
