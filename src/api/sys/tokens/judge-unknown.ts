@@ -26,7 +26,7 @@ const OF_OTHERS = /^hv[sbr]\.[\w-]{8,}$/;
 /** The form of secret-ids, unless they were chosen. */
 const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
 const NO_SECRET_ID =
-  "No token and no secret-id that is alive has this text. A secret-id has this form, and is not kept after its end or destruction: the audit log has who made it, its logins, and who destroyed it. A role-id has it too, and is no secret by itself.";
+  "No token and no secret-id that is alive has this text. A secret-id has this form, and is not kept after its end or destruction: the audit log has who made it, its logins, and who destroyed it. The ids of entities, requests and jobs have it too, and are no secrets.";
 
 const NOTHING_KNOWN =
   "Nothing is known by this text. An id that was chosen is known for a while after the end of its token.";
