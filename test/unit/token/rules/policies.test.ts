@@ -105,6 +105,16 @@ describe("with the lists of a role", () => {
     ["not when the role wants none", { role: { allowedPolicies: ["test1"], tokenNoDefaultPolicy: true } }, ["test1"]],
     ["not when the caller wants none", { role: { allowedPolicies: ["test1"] }, noDefaultPolicy: true }, ["test1"]],
     [
+      "default is not allowed by itself to a caller that wants none, but names it",
+      { role: { allowedPolicies: ["test1"] }, noDefaultPolicy: true, requested: ["default"] },
+      lists(["default"], ["test1"]),
+    ],
+    [
+      "default is not allowed by itself where the role wants none",
+      { role: { allowedPolicies: ["test1"], tokenNoDefaultPolicy: true }, requested: ["default"] },
+      lists(["default"], ["test1"]),
+    ],
+    [
       "not when a glob disallows it",
       { role: { allowedPolicies: ["test1"], disallowedPoliciesGlob: ["def*"] } },
       ["test1"],
