@@ -67,6 +67,20 @@ const THINGS: readonly Thing[] = [
     nameOf: ([id = ""]) => id,
     placeOf: () => "",
   },
+  {
+    form: /^teams\/(team-\w+)$/,
+    verbs: WROTE,
+    what: "team",
+    nameOf: ([id = ""]) => id,
+    placeOf: () => "",
+  },
+  {
+    form: /^organizations\/([^/]+)$/,
+    verbs: WROTE,
+    what: "organization",
+    nameOf: ([name = ""]) => name,
+    placeOf: ([name = ""]) => href(["teams", name]),
+  },
 ];
 
 const WRITES: ReadonlySet<string> = new Set(["create", "update", "patch"]);

@@ -279,6 +279,9 @@ it.each([
   ["update", "auth/aws/config/client", ["Wrote the settings of", "auth/aws/", "/ui/methods/aws"]],
   ["create", "auth/ci/role/web", ["Wrote the role", "web of auth/ci/", "/ui/methods/ci?part=roles&name=web"]],
   ["delete", "authentication-tokens/at-6XLiiLfsjXTUw8vA", ["Deleted the team token", "at-6XLiiLfsjXTUw8vA", ""]],
+  ["delete", "teams/team-npWiAAnxXu4vKZ82", ["Deleted the team", "team-npWiAAnxXu4vKZ82", ""]],
+  ["patch", "organizations/acme", ["Wrote the organization", "acme", "/ui/teams/acme"]],
+  ["delete", "organizations/acme", ["Deleted the organization", "acme", ""]],
   ["update", "auth/token/roles/web", ["Wrote the role", "web of auth/token/", "/ui/methods/token?part=roles&name=web"]],
 ] as const)("a change is told in words: %s of %s", (operation, path, [text, name, to]) => {
   expect(changedThing(event({ operation, path }))).toEqual({ text, name, to });
