@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { Child } from "../../../../scripts/local/child.ts";
 import { LastError } from "../../../../scripts/serve/cluster/node.ts";
 import { pauseAfter, WorkerSupervisor } from "../../../../scripts/serve/cluster/worker-supervisor.ts";
@@ -72,6 +72,23 @@ describe("the workerd of a node", () => {
     await paused.promise;
     await worker.stop();
     expect(starts.count).toBe(1);
+  });
+
+  it("counts failures anew after it ran for long", async () => {
+    let starts = { count: 0 };
+    // The third one runs for a minute and a second.
+    vi.spyOn(performance, "now").mockImplementation(() => (starts.count < 3 ? 0 : 61_000));
+    const pauses: number[] = [];
+    const enough = Promise.withResolvers<void>();
+    const kept = keep(["exit 1"], async (ms) => {
+      if (pauses.push(ms) < 4) return;
+      enough.resolve();
+      await new Promise(() => {});
+    });
+    starts = kept.starts;
+    await enough.promise;
+    await kept.worker.stop();
+    expect(pauses).toEqual([500, 1000, 500, 1000]);
   });
 
   it("pauses longer and longer between starts, and never gives up", () => {
