@@ -29,10 +29,14 @@ export function DoneNotice() {
   });
   if (!done) return null;
   return (
-    <Notice tone="good" title={done.text}>
-      By {name}, <Time at={done.at} both />.{" "}
-      <a href={href(["audit"], { path: policyPathOf(done.path) })}>The request</a> is in the audit log, and{" "}
-      <a href={href(["ended"])}>Ended lately</a> has the tokens of methods.
-    </Notice>
+    <div class="done-notice">
+      <Notice tone="good" title={done.text}>
+        <p>
+          By {name}, <Time at={done.at} both />.{" "}
+          <a href={href(["audit"], { path: policyPathOf(done.path) })}>The request</a> is in the audit log, and{" "}
+          <a href={href(["ended"])}>Ended lately</a> has the tokens of methods.
+        </p>
+      </Notice>
+    </div>
   );
 }

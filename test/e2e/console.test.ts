@@ -515,6 +515,7 @@ describe.skipIf(executable === undefined)("the console", () => {
     await page.getByRole("link", { name: "auth/ci/" }).waitFor();
     await expect.poll(() => page.getByRole("link", { name: "auth/cloud-of-production/" }).count()).toBe(0);
     await page.getByText("auth/cloud-of-production/ is disabled, and its tokens are refused").waitFor();
+    await expectAccessible(page);
     await page.getByRole("link", { name: "The request", exact: true }).click();
     await shows("Disabled the method");
     await visit("Auth methods");
