@@ -1,14 +1,10 @@
 import type { AuthMounts } from "../../client/answers.d.ts";
 import type { Api } from "../api.ts";
-import { ASKED_PATHS } from "../asked-paths.ts";
 import { listedName } from "../entity-names.ts";
 import { href } from "../href.ts";
-import { KeptRead } from "../kept-reads.ts";
 import { belowMount } from "../methods/mount-paths.ts";
 import { PARTS } from "../methods/parts-by-type.ts";
 import { listedEntities, listedGroups } from "../read-names.ts";
-import { done } from "../result.ts";
-import { mayDo, type Session } from "../session.ts";
 import { listResources } from "../teams/resource-api.ts";
 import { type Organization, type Team, teamsPath } from "../teams/resources.ts";
 import { MOST_MOUNTS, MOST_NAMES, MOST_ORGANIZATIONS } from "./cut-lists.ts";
@@ -17,16 +13,6 @@ import type { Found } from "./search-result.ts";
 /** All names but those of groups, whose list not everybody may read. */
 export const namesIn = async (api: Api): Promise<readonly Found[]> =>
   (await Promise.all([entities(api), policies(api), methodsAndRoles(api), teams(api)])).flat();
-
-const allNames = new KeptRead(async (api: Api) => done(await namesIn(api)));
-const groupNames = new KeptRead(async (api: Api) => done(await groupsIn(api)));
-
-/** Everything that can be found by name. Lists that the token may not read are skipped. */
-export async function namesOf(session: Session, now: number): Promise<readonly Found[]> {
-  const mayList = mayDo(session, ASKED_PATHS.groups, "list");
-  const reads = [allNames, ...(mayList ? [groupNames] : [])].map((names) => names.read(session.api, now));
-  return (await Promise.all(reads)).flatMap((answer) => (answer.ok ? answer.value : []));
-}
 
 async function entities(api: Api): Promise<readonly Found[]> {
   return (await listedEntities(api)).map(([id, entity]) => ({

@@ -2,8 +2,8 @@ import { hasToken, looksChosen, mayBeToken } from "../secret-detection.ts";
 import type { Session } from "../session.ts";
 import { isUuid } from "../uuid.ts";
 import { textItself } from "./find-tokens.ts";
+import { namesOf } from "./kept-names.ts";
 import { matching } from "./search-result.ts";
-import { namesOf } from "./searchable-names.ts";
 
 export const TOKEN_TYPED =
   "This is a token, or looks like one, and no address may have it: the search (Ctrl K) says what it is";

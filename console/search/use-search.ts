@@ -16,10 +16,10 @@ import { credentialWithEvents } from "./credential-events.ts";
 import { cutKinds } from "./cut-lists.ts";
 import { endedByText, textItself, tokensByText } from "./find-tokens.ts";
 import { type Asked, isSearching } from "./is-searching.ts";
+import { namesOf } from "./kept-names.ts";
 import { leasesBelow } from "./leases-below.ts";
 import { roleWithId } from "./role-with-id.ts";
 import { type Found, type Kind, matching, SHOWN_OF_KIND } from "./search-result.ts";
-import { namesOf } from "./searchable-names.ts";
 import { refusalOfPath } from "./secret-in-address.ts";
 import { type Itself, NOTHING } from "./text-result.ts";
 
