@@ -16,6 +16,7 @@ import {
   type Program,
   type RunningServer,
   runScript,
+  signalAll,
   startServe,
 } from "./support/server.ts";
 
@@ -385,7 +386,7 @@ describe("a node that slept past its lease", () => {
     await pause(LEASE_MS * 1.5);
     // Another node has taken the tree over.
     expect(await asHolder(1, token, "POST", "revoke-self")).toBe(204);
-    for (const pid of programs) process.kill(pid, "SIGCONT");
+    signalAll(programs, "SIGCONT");
     await expect.poll(() => node(2).output()).toContain("workerd ended (");
     expect(node(2).output()).toContain("this node serves nothing");
     await expect.poll(() => isReady(2)).toBe(200);

@@ -7,7 +7,15 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { call, descendants, killAll, killWhole, type RunningServer, runScript, startServe } from "./support/server.ts";
+import {
+  call,
+  descendants,
+  killWhole,
+  type RunningServer,
+  runScript,
+  signalAll,
+  startServe,
+} from "./support/server.ts";
 
 const SECRETS = {
   GROVE_SEAL_KEY: `1:${randomBytes(32).toString("base64")}`,
@@ -55,7 +63,7 @@ describe("a server that is killed while a request acts", () => {
     expect(registered.status).toBe(200);
     asRoot(server, "PUT", "sys/leases/revoke", { lease_id: registered.body.lease_id }).catch(() => {});
     await asked;
-    killAll(await descendants(server.child.pid ?? 0));
+    signalAll(await descendants(server.child.pid ?? 0), "SIGKILL");
     await server.exited;
 
     const lines = server

@@ -160,11 +160,11 @@ export async function stillRunning(pids: readonly number[]): Promise<number[]> {
   return pids.filter((pid) => running.some((one) => one.pid === pid));
 }
 
-/** Kills processes. One may be gone already: the end of the one before it can have ended it. */
-export function killAll(pids: readonly number[]): void {
+/** Sends a signal to processes. One may be gone already: what the signal did to the one before it can have ended it. */
+export function signalAll(pids: readonly number[], signal: "SIGKILL" | "SIGCONT"): void {
   for (const pid of pids) {
     try {
-      process.kill(pid, "SIGKILL");
+      process.kill(pid, signal);
     } catch (error) {
       if (!(error instanceof Error && "code" in error && error.code === "ESRCH")) throw error;
     }
@@ -175,7 +175,7 @@ export function killAll(pids: readonly number[]): void {
 export async function killWhole(server: Pick<RunningServer, "child">): Promise<void> {
   const pid = server.child.pid ?? 0;
   const programs = [...(await descendants(pid)), pid];
-  killAll(programs);
+  signalAll(programs, "SIGKILL");
   // `expect.poll` is for tests alone.
   await vi.waitFor(async () => expect(await stillRunning(programs)).toEqual([]), 60_000);
 }
