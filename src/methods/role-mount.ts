@@ -87,9 +87,7 @@ export abstract class RoleMount<
 
   /** Deletes a role. Safe to repeat. */
   deleteRole(name: string, attempt: CallAttempt = {}): void {
-    if (this.carriedOut.has(attempt, "write") || !this.tables.exist) return;
-    this.roles.delete(name);
-    this.carriedOut.add(attempt, "write");
+    this.deleteOnce(attempt, () => this.roles.delete(name));
   }
 
   /** Returns at most `limit` names of roles after `after`, in order. */

@@ -19,7 +19,7 @@ export const CARRIED_OUT_CALL_MIGRATIONS: readonly Migration[] = [
 ];
 
 /** Longer than a call can be repeated, with the difference of the clocks of two nodes. */
-const KEPT_MS: Ms = 60_000;
+export const CALLS_KEPT_MS: Ms = 60_000;
 
 /** What a call must not do twice: count a use, end a token, write. */
 type Effect = "use" | "end" | "write";
@@ -60,8 +60,8 @@ export class CarriedOutCalls {
   }
 
   #prune(now: Ms): void {
-    if (now - this.#prunedAt < KEPT_MS) return;
-    this.#tables.exec("DELETE FROM carried_out WHERE at < ?", now - KEPT_MS);
+    if (now - this.#prunedAt < CALLS_KEPT_MS) return;
+    this.#tables.exec("DELETE FROM carried_out WHERE at < ?", now - CALLS_KEPT_MS);
     this.#prunedAt = now;
   }
 }

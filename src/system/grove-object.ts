@@ -1,3 +1,4 @@
+import type { CallAttempt } from "../base/lost-call-retry.ts";
 import type { RowKeys } from "../crypto/row-keys.ts";
 import { CarriedOutCalls } from "../storage/carried-out-calls.ts";
 import { ObjectAlarm } from "../storage/object-alarm.ts";
@@ -90,6 +91,16 @@ export abstract class GroveObject<Env extends SystemEnv> extends StoredObject<En
     if (!this.tables.exist) return NOTHING_TO_CHECK;
     await this.keys.open();
     return this.seals.checkStep(from);
+  }
+
+  /**
+   * Deletes what has a name, unless another attempt of the call has: a successor may have the name by now. Creates no
+   * tables.
+   */
+  protected deleteOnce(attempt: CallAttempt, remove: () => void): void {
+    if (this.carriedOut.has(attempt, "write") || !this.tables.exist) return;
+    remove();
+    this.carriedOut.add(attempt, "write");
   }
 
   /** Runs the work of the object that is due. */

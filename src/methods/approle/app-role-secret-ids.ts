@@ -3,6 +3,7 @@ import { logInfo } from "../../base/log.ts";
 import type { CallAttempt } from "../../base/lost-call-retry.ts";
 import { err, NOT_FOUND, ok, type Result, refuse, unavailable } from "../../base/result.ts";
 import type { Env } from "../../env.ts";
+import { CALLS_KEPT_MS } from "../../storage/carried-out-calls.ts";
 import { SealedTable, type WithSeal } from "../../storage/sealed-table.ts";
 import { columnOf, type Migration, setColumns, storedJson } from "../../storage/tables.ts";
 import { GroveObject } from "../../system/grove-object.ts";
@@ -62,8 +63,6 @@ interface FoundSecretIds {
 const NO_SECRET_ID: UsedSecretId = { secretId: null, excludedBy: null, parent: null };
 /** Stands in the place of a role, whose id is a UUID: a secret-id as it was before its last use, by the call. */
 const SPENT = "spent";
-/** A call is not repeated later than that, see `CarriedOutCalls`. */
-const SPENT_KEPT_MS: Ms = 60_000;
 const TIDY = "tidy";
 /** The duty that ends tokens of destroyed secret-ids. */
 const END_TOKENS = "tokens of destroyed secret-ids";
@@ -331,7 +330,7 @@ export class AppRoleSecretIds extends GroveObject<Env> {
   /** Keeps a secret-id after its last use, for another attempt of the call. Returns until when; null: it is not kept. */
   #keepSpent({ role, hash, accessor, value }: Row, attempt: CallAttempt): Ms | null {
     if (attempt.callId === undefined) return null;
-    const until = currentTime() + SPENT_KEPT_MS;
+    const until = currentTime() + CALLS_KEPT_MS;
     this.#rows.put({ role: SPENT, hash: nameOfUse(role, hash, attempt), accessor, value, expires_at: until });
     return until;
   }

@@ -60,9 +60,7 @@ export class TokenRoles extends GroveObject<TokenEnv> {
 
   /** Deletes the role `name`. Safe to repeat. */
   delete(name: string, attempt: CallAttempt = {}): void {
-    if (this.carriedOut.has(attempt, "write") || !this.tables.exist) return;
-    this.#roles.delete(name);
-    this.carriedOut.add(attempt, "write");
+    this.deleteOnce(attempt, () => this.#roles.delete(name));
   }
 
   /** Paths of the roles that list `name` in their allowed policies; globs do not count. */

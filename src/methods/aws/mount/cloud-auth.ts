@@ -118,9 +118,7 @@ export class CloudAuth extends MountObject<Env> {
   /** Deletes an entry of a table. Tokens of a deleted role stay valid and can't be renewed. Safe to repeat. */
   async remove(table: keyof CloudLists, name: string, attempt: CallAttempt = {}): Promise<void> {
     await this.keys.open();
-    if (this.carriedOut.has(attempt, "write") || !this.tables.exist) return;
-    this.#lists[table].delete(name);
-    this.carriedOut.add(attempt, "write");
+    this.deleteOnce(attempt, () => this.#lists[table].delete(name));
   }
 
   /** The client configuration with its sealed secret; null when none was written. */
