@@ -33,7 +33,7 @@ export function TeamEnds({ span }: { readonly span: Span }) {
         const answer = await listResources<TeamToken>(api, tokensPath(organization), 1, { sort: "expired-at" });
         if (!answer.ok) return null;
         const { items, pages } = answer.value;
-        return { of: items.map((token) => ({ organization, token })), ...{ items, pages } };
+        return { of: items.map((token) => ({ organization, token })), items, pages };
       }),
     );
     const read = lists.filter((list) => list !== null);
@@ -41,7 +41,9 @@ export function TeamEnds({ span }: { readonly span: Span }) {
       tokens: read.flatMap(({ of }) => of),
       // The last ones of their first page: more may end at the same time or after it.
       cut: read.flatMap(({ items, pages }) => (pages > 1 ? items.slice(-1) : [])),
-      ...{ isAll: found.value.total <= names.length, read: names.length, unread: names.length - read.length },
+      isAll: found.value.total <= names.length,
+      read: names.length,
+      unread: names.length - read.length,
     });
   });
   const teams = <a href={href(["teams"])}>Teams</a>;

@@ -26,7 +26,7 @@ export function foundText(found: readonly Found[], text: string, refusal: string
   }).join(", ");
 }
 
-/** It names what no list has, so that nobody takes the sentence for the end of such a token. */
+/** Names what no list contains: a token that is not in a list may still be alive. */
 const NOTHING_FOUND =
   "Nothing is found by this. Batch tokens are found by their whole text alone, tokens of teams by that or their id, entities not by their metadata.";
 

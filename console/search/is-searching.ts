@@ -7,8 +7,8 @@ export interface Asked extends Itself {
 }
 
 /**
- * True while the answer for the text is pending, or while the names are and nothing else is found: until then nobody can
- * say that nothing is.
+ * True while the answer for the text is pending. Also true while the names are pending and nothing else is found: a
+ * name can still match.
  *
  * @param names null until they are read
  */

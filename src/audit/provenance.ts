@@ -49,8 +49,12 @@ function readEvent(event: AuditEvent): ReadEvent {
 
 /** A line names a wrapping token by its accessor only. */
 const WRAPPING_TOKEN: AuditAuth = {
-  ...{ accessor: "", display_name: "", policies: [RESPONSE_WRAPPING_POLICY], entity_id: "" },
-  ...{ token_type: "service", metadata: {} },
+  accessor: "",
+  display_name: "",
+  policies: [RESPONSE_WRAPPING_POLICY],
+  entity_id: "",
+  token_type: "service",
+  metadata: {},
 };
 
 /** Reads pages of events: at most `MAX_PAGES` in all reads of an instance together. */
@@ -138,8 +142,7 @@ export async function makersOf(eventsOf: EventsOf, accessor: string): Promise<Ma
 /** Returns the creation of a token from its events; null when they don't record it. */
 async function makingOf(pages: Pages, accessor: string): Promise<MadeToken | null> {
   for await (const events of pages.of(accessor)) {
-    const own = events.flatMap(({ made, wrapping }) => [made ?? [], wrapping ?? []].flat());
-    const found = own.find((made) => made.accessor === accessor);
+    const found = events.flatMap(({ made, wrapping }) => [made, wrapping]).find((one) => one?.accessor === accessor);
     if (found) return found;
     // A token acts only after its creation, so the record of its creation was deleted.
     if (events.some(({ caller }) => caller === accessor)) return null;

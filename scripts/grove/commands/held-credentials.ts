@@ -128,8 +128,17 @@ export const credentialOf = (
   created: string | null = null,
   expires: string | null = null,
 ) => ({
-  ...{ accessor, path, created, expires, display_name: "", description: "", created_by: "" },
-  ...{ policies: [], metadata: {}, entity_id: "", parent: null },
+  accessor,
+  path,
+  created,
+  expires,
+  display_name: "",
+  description: "",
+  created_by: "",
+  policies: [],
+  metadata: {},
+  entity_id: "",
+  parent: null,
 });
 
 /** Asks for a secret-id by its accessor. */

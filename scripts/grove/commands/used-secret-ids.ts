@@ -116,7 +116,9 @@ const notAsked = (why: string): string =>
 
 function judgedAs({ accessor, path }: NamedSecretId): Judged {
   return FOUND_TEXT.parse({
-    ...{ state: "ended", kind: "secret-id", chosen_id: false },
+    state: "ended",
+    kind: "secret-id",
+    chosen_id: false,
     message: `A secret-id of ${path} that is used up, destroyed or expired: no login takes it any more.`,
     credential: credentialOf({ accessor, path }),
   });

@@ -79,11 +79,11 @@ export async function loginTexts(client: GroveClient, line: LoginLine): Promise<
 
 const tryAgain = (mount: string): string => writeFileCommand(`${mount}explain/login`, "login.json");
 
-/** Says why no policy can be asked about a login. */
-/** Why a request was answered 429, and what shows the quotas. */
+/** Says why a request was answered 429, and what shows the quotas. */
 export const refusedByQuota = (): string =>
   `a quota refused it before its token was read: ${readCommand("sys/quotas/rate-limit", "list")} names the quotas (${helpAsCalled("docs/runbook.md")}, A quota refuses too much).`;
 
+/** Says why no policy can be asked about a login. */
 export function noPolicyText(line: LoginLine): string {
   const { status, check, mount } = line;
   if (!wasRefused(line)) return "It is a login: policies decide about what its token does, not about the login.";

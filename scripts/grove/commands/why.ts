@@ -215,11 +215,11 @@ async function factsOf(client: GroveClient, line: Line): Promise<string[]> {
     return [...(await loginTexts(client, line)), ...token];
   }
   // A malformed request, or one above a quota, is refused before its token is read.
-  const nobody = hash ? "no valid token" : "a client without a token, or whose token was not read";
-  const who = auth ? askerText(auth, "a token") : nobody;
+  const withoutToken = hash ? "no valid token" : "a client without a token, or whose token was not read";
+  const caller = auth ? askerText(auth, "a token") : withoutToken;
   return [
     `${time}: ${operation} ${path}, status ${status}${error ? `: ${error}` : ""}`,
-    `by ${who}${address ? `, from ${address}` : ""}`,
+    `by ${caller}${address ? `, from ${address}` : ""}`,
   ];
 }
 

@@ -13,10 +13,9 @@ import { type HeldUnrevoked, UNREVOKED_VIEW } from "./unrevoked-leases.ts";
 /**
  * The state of a text. `unjudged`: clients may log in with it, which could not be decided. `refused`: a token that has
  * not ended, but every request with it is refused, because its entity is disabled, was deleted or was tampered with.
- * `unknown` with a kind: it is genuine, but nothing is stored of it; or a role-id
- * that needs a secret-id. `mistyped`: its checksum is wrong, and it begins
- * or ends like a token of this installation. `elsewhere`: it has the form of a token, but this installation has not
- * made it, or it is damaged in several places.
+ * `unknown` with a kind: it is genuine, but nothing is stored of it; or a role-id that needs a secret-id. `mistyped`:
+ * its checksum is wrong, and it begins or ends like a token of this installation. `elsewhere`: it has the form of a
+ * token, but this installation has not made it, or it is damaged in several places.
  */
 const STATES = ["live", "refused", "ended", "unjudged", "mistyped", "elsewhere", "unknown"] as const;
 
