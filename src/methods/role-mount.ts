@@ -62,15 +62,15 @@ export abstract class RoleMount<
     attempt: CallAttempt = {},
   ): Promise<Result<readonly string[]>> {
     await this.keys.open();
-    const before = this.roles.read(name);
-    const changed = this.#changeRole(before, fields, mount);
-    if (changed.ok && this.carriedOut.has(attempt, "write")) return ok(changed.value.warnings);
-    if (!mayWrite(before, grants)) return err(DENIED);
-    if (!changed.ok) return changed;
-    if (!before && this.roles.count() >= MAX_ROLES) return refuse(`a mount holds at most ${MAX_ROLES} roles`);
-    this.roles.write(name, changed.value.role);
-    this.carriedOut.add(attempt, "write");
-    return ok(changed.value.warnings);
+    return this.carriedOut.once(attempt, () => {
+      const before = this.roles.read(name);
+      if (!mayWrite(before, grants)) return err(DENIED);
+      const changed = this.#changeRole(before, fields, mount);
+      if (!changed.ok) return changed;
+      if (!before && this.roles.count() >= MAX_ROLES) return refuse(`a mount holds at most ${MAX_ROLES} roles`);
+      this.roles.write(name, changed.value.role);
+      return ok(changed.value.warnings);
+    });
   }
 
   /** Returns the names of the roles whose tokens get this policy. */

@@ -1,6 +1,8 @@
 import { currentTime, type Ms } from "../base/clock.ts";
 import type { CallAttempt } from "../base/lost-call-retry.ts";
-import { type Migration, type SchemaVersions, Tables } from "./tables.ts";
+import { LOST } from "../base/platform-errors.ts";
+import { err, ok, type Result } from "../base/result.ts";
+import { type Migration, type SchemaVersions, storedJson, Tables } from "./tables.ts";
 
 export const CARRIED_OUT_CALL_MIGRATIONS: readonly Migration[] = [
   {
@@ -15,6 +17,12 @@ export const CARRIED_OUT_CALL_MIGRATIONS: readonly Migration[] = [
         PRIMARY KEY (call, row, effect)
       ) WITHOUT ROWID;
     `,
+  },
+  {
+    version: 2,
+    description: "answers of calls",
+    sql: "ALTER TABLE carried_out ADD COLUMN answer TEXT;",
+    readableFrom: 1,
   },
 ];
 
@@ -43,6 +51,21 @@ export class CarriedOutCalls {
     this.#tables.forget();
   }
 
+  /**
+   * Makes a change, unless another attempt of its call has: then its answer is the answer of that attempt. `change` has
+   * no await, so the row is written in its transaction. A change that is refused is not kept.
+   */
+  once<T>(attempt: CallAttempt, change: () => Result<T>): Result<T> {
+    if (attempt.callId === undefined) return change();
+    const query = "SELECT answer FROM carried_out WHERE call = ? AND row = 0 AND effect = 'write'";
+    const [made] = this.#tables.exec<{ answer: string | null }>(query, attempt.callId).toArray();
+    // An earlier release kept no answer.
+    if (made) return made.answer === null ? err(LOST) : ok(storedJson<T>(made.answer));
+    const changed = change();
+    if (changed.ok) this.#add(attempt.callId, "write", 0, JSON.stringify(changed.value));
+    return changed;
+  }
+
   /** True when another attempt of this call had the effect. @param row of the token in its tree. */
   has({ callId }: CallAttempt, effect: Effect, row = 0): boolean {
     if (callId === undefined) return false;
@@ -52,11 +75,14 @@ export class CarriedOutCalls {
 
   /** Called in the transaction of the effect. */
   add({ callId }: CallAttempt, effect: Effect, row = 0): void {
-    if (callId === undefined) return;
+    if (callId !== undefined) this.#add(callId, effect, row, null);
+  }
+
+  #add(callId: string, effect: Effect, row: number, answer: string | null): void {
     const now = currentTime();
     this.#prune(now);
-    const statement = "INSERT OR IGNORE INTO carried_out (call, row, effect, at) VALUES (?, ?, ?, ?)";
-    this.#tables.exec(statement, callId, row, effect, now);
+    const statement = "INSERT OR IGNORE INTO carried_out (call, row, effect, at, answer) VALUES (?, ?, ?, ?, ?)";
+    this.#tables.exec(statement, callId, row, effect, now, answer);
   }
 
   #prune(now: Ms): void {

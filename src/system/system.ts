@@ -1,7 +1,7 @@
 import type { Ms, Seconds } from "../base/clock.ts";
 import type { CallAttempt } from "../base/lost-call-retry.ts";
 import { objectNamed } from "../base/object-stub.ts";
-import { ok, type Result } from "../base/result.ts";
+import type { Result } from "../base/result.ts";
 import { rowKeysOf } from "../crypto/key-ring.ts";
 import type { RowKeys } from "../crypto/row-keys.ts";
 import type { QuotaConfig, QuotaWrite, RateLimitQuota } from "../quota/quota.ts";
@@ -277,39 +277,33 @@ export class System extends StoredObject<SystemEnv> {
   }
 
   /** Creates or replaces the policy `name`, see `PolicyStore.write`. A Worker of the last release sends no `by`. */
-  writePolicy(
+  async writePolicy(
     name: string,
     write: PolicyWrite,
     now: Ms,
     by: Actor | null = null,
     attempt: CallAttempt = {},
   ): Promise<Result<null>> {
-    return this.#once(attempt, ({ policies }) => policies.write(name, write, now, by));
+    const { policies } = await this.#open();
+    return this.#carriedOut.once(attempt, () => policies.write(name, write, now, by));
   }
 
   /** Changes the policy `name`, see `PolicyStore.patch`. `by` as in `writePolicy`. */
-  patchPolicy(
+  async patchPolicy(
     name: string,
     patch: PolicyPatch,
     now: Ms,
     by: Actor | null = null,
     attempt: CallAttempt = {},
   ): Promise<Result<null>> {
-    return this.#once(attempt, ({ policies }) => policies.patch(name, patch, now, by));
+    const { policies } = await this.#open();
+    return this.#carriedOut.once(attempt, () => policies.patch(name, patch, now, by));
   }
 
   /** Deletes the policy `name`, see `PolicyStore.delete`. */
-  deletePolicy(name: string, cas: number | null, now: Ms, attempt: CallAttempt = {}): Promise<Result<null>> {
-    return this.#once(attempt, ({ policies }) => policies.delete(name, cas, now));
-  }
-
-  /** Makes a change, unless another attempt of its call has. So a repeated write replaces no newer one. */
-  async #once(attempt: CallAttempt, change: (stores: SystemStores) => Result<null>): Promise<Result<null>> {
-    const stores = await this.#open();
-    if (this.#carriedOut.has(attempt, "write")) return ok(null);
-    const changed = change(stores);
-    if (changed.ok) this.#carriedOut.add(attempt, "write");
-    return changed;
+  async deletePolicy(name: string, cas: number | null, now: Ms, attempt: CallAttempt = {}): Promise<Result<null>> {
+    const { policies } = await this.#open();
+    return this.#carriedOut.once(attempt, () => policies.delete(name, cas, now));
   }
 
   /** Adds a mount. Of two concurrent calls for the same path only one succeeds. */

@@ -101,22 +101,22 @@ export class AppRoleAuth extends MountObject<AppRoleEnv> {
     attempt: CallAttempt = {},
   ): Promise<Result<readonly string[]>> {
     await this.keys.open();
-    const before = this.#roles.read(name);
-    const changed = changeAppRole(before, fields, fresh ?? { id: "", roleId: "" }, mount);
-    if (changed.ok && this.carriedOut.has(attempt, "write")) return ok(changed.value.warnings);
-    if (!before && !fresh) return NO_ROLE;
-    if (!mayWrite(before, grants)) return err(DENIED);
-    if (!changed.ok) return changed;
-    const { role, warnings } = changed.value;
-    const isChosen = fields.role_id !== undefined && role.roleId !== before?.roleId;
-    if (isChosen && this.#isOfOther(role.roleId, name)) return refuse("role_id already in use");
-    if (!before && this.#roles.count() >= MAX_ROLES) return refuse(`a mount holds at most ${MAX_ROLES} roles`);
-    if (before && before.roleId !== role.roleId) this.#roleIds.delete(before.roleId);
-    this.#roles.write(name, role);
-    this.#roleIds.write(role.roleId, name);
-    this.#noteChange();
-    this.carriedOut.add(attempt, "write");
-    return ok(warnings);
+    return this.carriedOut.once(attempt, () => {
+      const before = this.#roles.read(name);
+      if (!before && !fresh) return NO_ROLE;
+      if (!mayWrite(before, grants)) return err(DENIED);
+      const changed = changeAppRole(before, fields, fresh ?? { id: "", roleId: "" }, mount);
+      if (!changed.ok) return changed;
+      const { role, warnings } = changed.value;
+      const isChosen = fields.role_id !== undefined && role.roleId !== before?.roleId;
+      if (isChosen && this.#isOfOther(role.roleId, name)) return refuse("role_id already in use");
+      if (!before && this.#roles.count() >= MAX_ROLES) return refuse(`a mount holds at most ${MAX_ROLES} roles`);
+      if (before && before.roleId !== role.roleId) this.#roleIds.delete(before.roleId);
+      this.#roles.write(name, role);
+      this.#roleIds.write(role.roleId, name);
+      this.#noteChange();
+      return ok(warnings);
+    });
   }
 
   /**

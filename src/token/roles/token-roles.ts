@@ -47,15 +47,15 @@ export class TokenRoles extends GroveObject<TokenEnv> {
     attempt: CallAttempt = {},
   ): Promise<Result<readonly string[]>> {
     await this.keys.open();
-    const before = this.#roles.read(name);
-    const changed = changeTokenRole(before ?? newRole(name), sent, mount);
-    if (changed.ok && this.carriedOut.has(attempt, "write")) return ok(changed.value.warnings);
-    if (!mayWrite(before, grants)) return err(DENIED);
-    if (!changed.ok) return changed;
-    if (!before && this.#roles.count() >= MAX_ROLES) return refuse(`there are ${MAX_ROLES} token roles already`);
-    this.#roles.write(name, changed.value.role);
-    this.carriedOut.add(attempt, "write");
-    return ok(changed.value.warnings);
+    return this.carriedOut.once(attempt, () => {
+      const before = this.#roles.read(name);
+      if (!mayWrite(before, grants)) return err(DENIED);
+      const changed = changeTokenRole(before ?? newRole(name), sent, mount);
+      if (!changed.ok) return changed;
+      if (!before && this.#roles.count() >= MAX_ROLES) return refuse(`there are ${MAX_ROLES} token roles already`);
+      this.#roles.write(name, changed.value.role);
+      return ok(changed.value.warnings);
+    });
   }
 
   /** Deletes the role `name`. Safe to repeat. */

@@ -1,3 +1,4 @@
+import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { CLUSTER, NETWORK } from "../../../src/app/deployments.ts";
 import { AppRoleAuth } from "../../../src/methods/approle/app-role-auth.ts";
@@ -9,7 +10,7 @@ import { TokenRoles } from "../../../src/token/roles/token-roles.ts";
 import { type AppRoleMount, mountAppRole } from "../../support/app-role.ts";
 import { atCalls, atNth, holdAlarms } from "../../support/calls.ts";
 import { runAs } from "../../support/deployments.ts";
-import { call, initialized, tokenUnder } from "../../support/service.ts";
+import { bindings, call, initialized, tokenUnder } from "../../support/service.ts";
 
 const LOST = "Network connection lost.";
 const WHEN = ["before", "after"] as const;
@@ -197,6 +198,16 @@ describe("a policy in a cluster", () => {
     atNth(System, "deletePolicy", 1, losing("after", newer));
     expect((await remove(PATH)).status).toBe(204);
     expect(await read()).toMatchObject({ policy: text("newer") });
+  });
+
+  it("that an earlier release has written, which keeps no answer, is a 503", async () => {
+    const forget = () =>
+      runInDurableObject(bindings.SYSTEM.getByName("system"), (_, { storage }) =>
+        storage.sql.exec("UPDATE carried_out SET answer = NULL"),
+      );
+    atNth(System, "writePolicy", 1, losing("after", forget));
+    expect((await write("second")).status).toBe(503);
+    expect(await read()).toMatchObject({ version: 2, policy: text("second") });
   });
 
   it("that a repeated write can't have is a 503", async () => {
