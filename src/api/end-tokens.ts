@@ -1,6 +1,7 @@
 import { originOfCaller } from "../auth/caller.ts";
 import type { CallContext } from "../auth/route.ts";
 import { formatRfc3339, type Ms, parseRfc3339 } from "../base/clock.ts";
+import { changedOnce } from "../base/lost-call-retry.ts";
 import { ok, type Result, refuse } from "../base/result.ts";
 import { prefixJob, walkOfMount } from "../lease/prefix-revocation.ts";
 import type { LeavingMount, WalkJob } from "../lease/prefix-revocation-job.ts";
@@ -13,7 +14,9 @@ export function endBelow(
   createdBefore: Ms | null,
 ): Promise<Result<null>> {
   const asked = originOfCaller(caller, request);
-  return prefixJob(env, job).endTokens({ ...job, createdBefore, mount: null, asked });
+  return changedOnce(env, (attempt) =>
+    prefixJob(env, job).endTokens({ ...job, createdBefore, mount: null, asked }, attempt),
+  );
 }
 
 /** Disables or moves a mount, and ends all tokens that it issued. @param id names the object that does it. */
@@ -24,7 +27,9 @@ export function endMount(
 ): Promise<Result<null>> {
   const job = { mode: "revoke", prefix: `auth/${mount.path}` } as const;
   const asked = originOfCaller(caller, request);
-  return walkOfMount(env, id).endTokens({ ...job, createdBefore: null, mount, asked });
+  return changedOnce(env, (attempt) =>
+    walkOfMount(env, id).endTokens({ ...job, createdBefore: null, mount, asked }, attempt),
+  );
 }
 
 /** Reads the time before which something was issued: an RFC 3339 time that has passed; null for "now". */

@@ -1,4 +1,5 @@
 import { currentTime, LATE, type Ms, orLate } from "../base/clock.ts";
+import type { CallAttempt } from "../base/lost-call-retry.ts";
 import { objectNamed } from "../base/object-stub.ts";
 import { MAX_PARALLEL_CALLS } from "../base/parallel.ts";
 import { ok, type Result } from "../base/result.ts";
@@ -83,10 +84,10 @@ export class LeaseWalk extends GroveObject<Env> {
   /**
    * Ends tokens in constant time, by a watermark. Once this returns ok, no isolate with the current copy of the
    * installation accepts them; after a refusal nothing has changed. A walk over the index later revokes their rows and
-   * then marks the watermark as cleaned.
+   * then marks the watermark as cleaned. All attempts of a call make one watermark.
    */
-  async endTokens({ createdBefore, ...job }: EndJob): Promise<Result<null>> {
-    const id = job.mount?.move?.id ?? job.mount?.uuid ?? crypto.randomUUID();
+  async endTokens({ createdBefore, ...job }: EndJob, { callId }: CallAttempt = {}): Promise<Result<null>> {
+    const id = job.mount?.move?.id ?? job.mount?.uuid ?? callId ?? crypto.randomUUID();
     const watermark = { id, createdBefore, number: null, knownAt: 0, lastPass: false };
     await this.keys.open();
     this.#walk.start({ ...job, watermark });

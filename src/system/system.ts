@@ -1,7 +1,7 @@
 import type { Ms, Seconds } from "../base/clock.ts";
 import type { CallAttempt } from "../base/lost-call-retry.ts";
 import { objectNamed } from "../base/object-stub.ts";
-import type { Result } from "../base/result.ts";
+import { ok, type Result } from "../base/result.ts";
 import { rowKeysOf } from "../crypto/key-ring.ts";
 import type { RowKeys } from "../crypto/row-keys.ts";
 import type { QuotaConfig, QuotaWrite, RateLimitQuota } from "../quota/quota.ts";
@@ -307,13 +307,15 @@ export class System extends StoredObject<SystemEnv> {
   }
 
   /** Adds a mount. Of two concurrent calls for the same path only one succeeds. */
-  async enableMount(mount: Mount): Promise<Result<null>> {
-    return (await this.#open()).mounts.enable(mount);
+  async enableMount(mount: Mount, attempt: CallAttempt = {}): Promise<Result<null>> {
+    const { mounts } = await this.#open();
+    return this.#carriedOut.once(attempt, () => mounts.enable(mount));
   }
 
   /** Changes the settings of the mount at `path`. */
-  async tuneMount(path: string, change: MountChange): Promise<Result<null>> {
-    return (await this.#open()).mounts.tune(path, change);
+  async tuneMount(path: string, change: MountChange, attempt: CallAttempt = {}): Promise<Result<null>> {
+    const { mounts } = await this.#open();
+    return this.#carriedOut.once(attempt, () => mounts.tune(path, change));
   }
 
   /** Publishes the number of a newer state of the data that a mount's method stores. Safe to repeat. */
@@ -382,18 +384,20 @@ export class System extends StoredObject<SystemEnv> {
   }
 
   /** Creates or replaces a rate limit quota. A 400 with the reason when it is invalid. */
-  async writeQuota(write: QuotaWrite): Promise<Result<null>> {
-    return (await this.#open()).quotas.write(write, placesOfQuotas(this.#stores.mounts.all()));
+  async writeQuota(write: QuotaWrite, attempt: CallAttempt = {}): Promise<Result<null>> {
+    const { quotas, mounts } = await this.#open();
+    return this.#carriedOut.once(attempt, () => quotas.write(write, placesOfQuotas(mounts.all())));
   }
 
-  /** Deletes the rate limit quota `name`. Safe to repeat. */
-  deleteQuota(name: string): void {
-    this.#stores.quotas.delete(name);
+  /** Deletes the rate limit quota `name`. */
+  deleteQuota(name: string, attempt: CallAttempt = {}): void {
+    this.#carriedOut.once(attempt, () => ok(this.#stores.quotas.delete(name)));
   }
 
   /** Replaces the settings common to all quotas. A 400 with the reason when they are invalid. */
-  async configureQuotas(config: QuotaConfig): Promise<Result<null>> {
-    return (await this.#open()).quotas.configure(config);
+  async configureQuotas(config: QuotaConfig, attempt: CallAttempt = {}): Promise<Result<null>> {
+    const { quotas } = await this.#open();
+    return this.#carriedOut.once(attempt, () => quotas.configure(config));
   }
 }
 
@@ -416,6 +420,10 @@ const RULES = {
     "watermarks",
     "findMove",
     "announceMethodState",
+    "addWatermark",
+    "watermarksCleaned",
+    "disableMount",
+    "moveMount",
     "listQuotas",
     "quotaConfig",
   ],

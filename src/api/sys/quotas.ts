@@ -1,6 +1,7 @@
 import { listRoute, showRoute } from "../../auth/record-routes.ts";
 import { type Route, simpleRoute, tokenRoute, withParameters } from "../../auth/route.ts";
 import { NO_CONTENT } from "../../auth/route-description.ts";
+import { attempted, changedOnce } from "../../base/lost-call-retry.ts";
 import { ok, okUnless, refuse } from "../../base/result.ts";
 import {
   checkQuotaConfig,
@@ -87,14 +88,16 @@ export const QUOTA_ROUTES: readonly Route[] = withParameters({ name: "Name of th
       const quota = { name, path, role, rate, interval, blockInterval, inheritable };
       return okUnless(quotaWriteProblem(quota), quota);
     },
-    handle: async ({ env, prepared }) => changedReply(env, await systemOf(env).writeQuota(prepared)),
+    handle: async ({ env, prepared }) =>
+      changedReply(env, await changedOnce(env, (attempt) => systemOf(env).writeQuota(prepared, attempt))),
   }),
 
   simpleRoute("delete", QUOTA, {
     summary: "Deletes a rate limit quota.",
     operationId: "rate-limit-quotas-delete",
     answers: NO_CONTENT,
-    handle: async ({ env, params: { name = "" } }) => changedReply(env, ok(await systemOf(env).deleteQuota(name))),
+    handle: async ({ env, params: { name = "" } }) =>
+      changedReply(env, ok(await attempted(env, (attempt) => systemOf(env).deleteQuota(name, attempt)))),
   }),
 
   showRoute("sys/quotas/config", {
@@ -117,6 +120,7 @@ export const QUOTA_ROUTES: readonly Route[] = withParameters({ name: "Name of th
       });
       return checked.ok ? checked : refuse(checked.error);
     },
-    handle: async ({ env, prepared }) => changedReply(env, await systemOf(env).configureQuotas(prepared)),
+    handle: async ({ env, prepared }) =>
+      changedReply(env, await changedOnce(env, (attempt) => systemOf(env).configureQuotas(prepared, attempt))),
   }),
 ]);

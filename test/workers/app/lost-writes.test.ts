@@ -1,6 +1,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { CLUSTER, NETWORK } from "../../../src/app/deployments.ts";
+import { LeaseWalk } from "../../../src/lease/prefix-revocation.ts";
 import { AppRoleAuth } from "../../../src/methods/approle/app-role-auth.ts";
 import { AppRoleSecretIds } from "../../../src/methods/approle/app-role-secret-ids.ts";
 import { CloudAuth } from "../../../src/methods/aws/mount/cloud-auth.ts";
@@ -28,6 +29,7 @@ beforeAll(async () => {
   roles = await mountAppRole(root, "approle");
   roleId = await roles.role("web", { token_ttl: "1h" });
   for (const type of ["aws", "jwt", "kubernetes"]) await post(`sys/auth/${type}`, { type });
+  await post("sys/auth/tuned", { type: "approle" });
 });
 
 beforeEach(() => {
@@ -214,6 +216,153 @@ describe("a policy in a cluster", () => {
     atNth(System, "writePolicy", 1, losing("before"));
     expect((await write("second", { cas: 7 })).status).toBe(503);
     expect((await write("second", { cas: 7 })).status).toBe(400);
+  });
+});
+
+/** A thing that each request writes as a whole. `write` and `read` are of its value. */
+type Written = readonly [
+  name: string,
+  type: never,
+  method: string,
+  write: (value: number) => Promise<{ readonly status: number }>,
+  read: () => Promise<unknown>,
+];
+
+const quota = async () => (await get("sys/quotas/rate-limit/q")).body.data?.rate;
+const tuned = async () => (await get("sys/auth/tuned/tune")).body.data.default_lease_ttl;
+const exempted = async () => (await get("sys/quotas/config")).body.data.rate_limit_exempt_paths;
+
+const WRITTEN: readonly Written[] = [
+  ["a quota", System as never, "writeQuota", (rate) => post("sys/quotas/rate-limit/q", { rate: rate * 1e6 }), quota],
+  [
+    "the settings of quotas",
+    System as never,
+    "configureQuotas",
+    (value) => post("sys/quotas/config", { rate_limit_exempt_paths: [`sys/${value}`] }),
+    exempted,
+  ],
+  [
+    "the settings of a mount",
+    System as never,
+    "tuneMount",
+    (value) => post("sys/auth/tuned/tune", { default_lease_ttl: value * 60 }),
+    tuned,
+  ],
+];
+
+describe.each(WRITTEN)("%s in a cluster", (_, type, method, write, read) => {
+  it.each(WHEN)("is written once: the call is lost %s it was carried out", async (when) => {
+    await write(2);
+    const written = await read();
+    await write(1);
+    const { calls } = atNth(type, method as never, 1, losing(when) as never);
+    expect((await write(2)).status).toBeLessThan(300);
+    expect(await read()).toEqual(written);
+    expect(calls).toHaveLength(2);
+  });
+
+  it("keeps what another request wrote before the repetition", async () => {
+    await write(3);
+    const newer = await read();
+    atNth(type, method as never, 1, losing("after", () => write(3)) as never);
+    expect((await write(1)).status).toBeLessThan(300);
+    expect(await read()).toEqual(newer);
+  });
+});
+
+/** A thing that is made and deleted. `make` is refused, or changes nothing, while it is there. */
+type Deleted = readonly [
+  name: string,
+  type: never,
+  method: string,
+  path: string,
+  make: () => Promise<{ readonly status: number }>,
+];
+
+const DELETED: readonly Deleted[] = [
+  [
+    "a quota",
+    System as never,
+    "deleteQuota",
+    "sys/quotas/rate-limit/q",
+    () => post("sys/quotas/rate-limit/q", { rate: 1e6 }),
+  ],
+];
+
+describe.each(DELETED)("%s in a cluster", (_, type, method, path, make) => {
+  it.each(WHEN)("is deleted: the call is lost %s it was carried out", async (when) => {
+    await make();
+    const { calls } = atNth(type, method as never, 1, losing(when) as never);
+    expect((await remove(path)).status).toBe(204);
+    expect((await get(path)).status).toBe(404);
+    expect(calls).toHaveLength(2);
+  });
+
+  it("that was made again before the repetition of a deletion stays", async () => {
+    await make();
+    atNth(type, method as never, 1, losing("after", make) as never);
+    expect((await remove(path)).status).toBe(204);
+    expect((await get(path)).status).toBe(200);
+  });
+});
+
+describe("a mount in a cluster", () => {
+  const accessor = async (path: string) => (await get(`sys/auth/${path}`)).body.data?.accessor;
+  const enable = (path: string) => post(`sys/auth/${path}`, { type: "approle" });
+
+  it.each(WHEN)("is enabled once: the call is lost %s it was carried out", async (when) => {
+    const { calls } = atNth(System, "enableMount", 1, losing(when));
+    expect((await enable(`enabled-${when}`)).status).toBe(204);
+    expect(calls).toHaveLength(2);
+    expect(await accessor(`enabled-${when}`)).toBe(calls[0]?.args[0].accessor);
+  });
+
+  it("does not come back when it is disabled before its enabling is repeated", async () => {
+    atNth(
+      System,
+      "enableMount",
+      1,
+      losing("after", () => remove("sys/auth/gone")),
+    );
+    expect((await enable("gone")).status).toBe(204);
+    expect(await accessor("gone")).toBeUndefined();
+  });
+
+  it.each(WHEN)("is disabled once: the calls are lost %s they were carried out", async (when) => {
+    await enable("disabled");
+    const lost = [atNth(LeaseWalk, "endTokens", 1, losing(when)), atNth(System, "disableMount", 1, losing(when))];
+    expect((await remove("sys/auth/disabled")).status).toBe(204);
+    expect(await accessor("disabled")).toBeUndefined();
+    for (const { calls } of lost) expect(calls.length).toBeGreaterThan(1);
+  });
+
+  it("that has the path of a disabled one stays when the disabling is repeated", async () => {
+    await enable("again");
+    atNth(
+      LeaseWalk,
+      "endTokens",
+      1,
+      losing("after", () => enable("again")),
+    );
+    expect((await remove("sys/auth/again")).status).toBe(204);
+    expect(await accessor("again")).toBeDefined();
+  });
+
+  it.each(WHEN)("is moved once: the calls are lost %s they were carried out", async (when) => {
+    await enable(`from-${when}`);
+    const moved = await accessor(`from-${when}`);
+    const lost = [atNth(LeaseWalk, "endTokens", 1, losing(when)), atNth(System, "moveMount", 1, losing(when))];
+    const { status } = await post("sys/remount", { from: `auth/from-${when}`, to: `auth/to-${when}` });
+    expect([status, await accessor(`to-${when}`)]).toEqual([200, moved]);
+    for (const { calls } of lost) expect(calls.length).toBeGreaterThan(1);
+  });
+
+  it("ends its tokens once: the call is lost after it was carried out", async () => {
+    const { calls } = atNth(LeaseWalk, "endTokens", 1, losing("after"));
+    expect((await post("sys/auth/tuned/tune", { not_before: "now" })).status).toBe(204);
+    expect(calls).toHaveLength(2);
+    const marks = await bindings.SYSTEM.getByName("system").watermarks();
+    expect(marks.filter(({ scope }) => scope.includes("tuned"))).toHaveLength(1);
   });
 });
 

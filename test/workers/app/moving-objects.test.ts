@@ -70,8 +70,8 @@ describe("while an object moves to another node", () => {
   });
 
   it("a change that no object recognises is not repeated: 503, to be tried again", async () => {
-    const lost = failing(System, "writeQuota", LOST);
-    const { status, headers } = await writeQuota();
+    const lost = failing(System, "configureRotation", LOST);
+    const { status, headers } = await post("sys/rotate/config", { enabled: true });
     expect([status, headers.get("Retry-After")]).toEqual([503, "1"]);
     expect(lost.calls).toHaveLength(1);
   });

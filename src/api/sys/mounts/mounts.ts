@@ -9,6 +9,7 @@ import {
   withPolicyPaths,
 } from "../../../auth/route.ts";
 import { injectedAnswer, NO_CONTENT } from "../../../auth/route-description.ts";
+import { changedOnce } from "../../../base/lost-call-retry.ts";
 import { ok, type Result, refuse } from "../../../base/result.ts";
 import type { Installation } from "../../../system/installation.ts";
 import { configureMount, DEFAULT_MOUNT_CONFIG, mountTypeProblem, newMount } from "../../../system/mount.ts";
@@ -92,7 +93,10 @@ export const MOUNT_ROUTES: readonly Route[] = withParameters(
         const { type, description } = fields;
         return ok({ path, type, description, config: config.value, ...(fields.local && { local: true }) });
       },
-      handle: async ({ env, prepared }) => changedReply(env, await systemOf(env).enableMount(newMount(prepared))),
+      handle: async ({ env, prepared }) => {
+        const mount = newMount(prepared);
+        return changedReply(env, await changedOnce(env, (attempt) => systemOf(env).enableMount(mount, attempt)));
+      },
     }),
     simpleRoute("delete", "sys/auth/:path{.+}", {
       summary: "Disables an auth mount, with its tokens and data.",

@@ -1,6 +1,7 @@
 import { type Route, simpleRoute, tokenRoute } from "../../../auth/route.ts";
 import { injectedAnswer, NO_CONTENT } from "../../../auth/route-description.ts";
 import { currentTime } from "../../../base/clock.ts";
+import { changedOnce } from "../../../base/lost-call-retry.ts";
 import { DENIED, err, ok, refuse } from "../../../base/result.ts";
 import { mountChangeProblem } from "../../../system/mount.ts";
 import { systemOf } from "../../../system/system.ts";
@@ -64,7 +65,7 @@ export function tuneRoutes(path: string, readId: string, writeId: string): Route
         // the time back as it read it: that revokes nothing.
         const revokes = prepared.revokes && (verdict.sudo || fields.not_before !== inForce);
         if (revokes && !verdict.sudo) return err(DENIED);
-        const tuned = await systemOf(env).tuneMount(mountPath, change);
+        const tuned = await changedOnce(env, (attempt) => systemOf(env).tuneMount(mountPath, change, attempt));
         if (!tuned.ok || !revokes) return changedReply(env, tuned);
         const job = { mode: "revoke", prefix: `auth/${mountPath}` } as const;
         return endedReply(env, await endBelow(context, job, createdBefore));
