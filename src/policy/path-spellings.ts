@@ -45,6 +45,7 @@ export const RESOURCES: readonly Resource[] = [
   { paths: ["identity/group/name/*"], anyCase: true },
   { paths: ["teams/team-*/authentication-token", "authentication-tokens/team-*"] },
   { paths: ["{mount}roles/", "{mount}role/"] },
+  { paths: ["{mount}role/*/secret-id-bound-cidrs", "{mount}role/*/bound-cidr-list"], anyCase: true },
   { paths: ["{mount}role/*"], anyCase: true },
   { paths: ["{mount}identity-accesslist/", "{mount}identity-whitelist/"] },
   { paths: ["{mount}identity-accesslist/*", "{mount}identity-whitelist/*"] },

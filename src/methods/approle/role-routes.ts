@@ -102,7 +102,7 @@ const FIELD_ROUTES: readonly Route[] = [
   }),
   ...fieldRoutes({
     path: "bound-cidr-list",
-    what: "the networks that may log in, by the older name,",
+    what: "the networks that may log in",
     input: fieldSchema({ bound_cidr_list: FIELDS.bound_cidr_list }),
     shown: { bound_cidr_list: [["string"], (role) => role.boundCidrs] },
     reset: { secret_id_bound_cidrs: [] },
