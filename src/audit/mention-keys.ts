@@ -1,8 +1,8 @@
 import { createHmac } from "node:crypto";
 import { GenerationalCache } from "../base/generational-cache.ts";
-import { type Keys, keyedHash } from "../crypto/key-ring.ts";
+import { keyOfMentions } from "../crypto/audit-key.ts";
+import type { Keys } from "../crypto/key-ring.ts";
 
-const LABEL = new TextEncoder().encode("grove audit mentions");
 /** A JavaScript number holds a key of 52 bits exactly. */
 const KEY_HEX_DIGITS = 13;
 
@@ -25,7 +25,7 @@ let keptOf: Uint8Array | null = null;
  * does not change it.
  */
 export async function mentionKeys(keys: Keys): Promise<(mention: string) => number> {
-  const known = secrets.get(keys) ?? keyedHash(keys.audit, LABEL);
+  const known = secrets.get(keys) ?? keyOfMentions(keys);
   secrets.set(keys, known);
   const secret = await known;
   if (keptOf !== secret) kept.clear();

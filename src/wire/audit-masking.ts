@@ -1,9 +1,8 @@
 import type { GenerationalCache } from "../base/generational-cache.ts";
 import { MAX_JSON_DEPTH } from "../base/limits.ts";
+import { hashForLog } from "../crypto/audit-key.ts";
 import { toHex } from "../crypto/bytes.ts";
-import { type Keys, keyedHash } from "../crypto/key-ring.ts";
-
-const UTF_8 = new TextEncoder();
+import type { Keys } from "../crypto/key-ring.ts";
 
 /** The beginning of a token, also of a JWT. */
 const TOKEN_BEGINNING = "(?:(?:s|b|r|hvs|hvb|hvr|grove-setup)\\.|[0-9A-Za-z]{14}\\.atlasv1\\.|eyJ[\\w-]+\\.)";
@@ -13,7 +12,7 @@ const TOKEN_WORD = new RegExp(`(^|[^\\w.-])${TOKEN_BEGINNING}[\\w.-]+`, "g");
 
 /** Returns `hmac-sha256:` and the keyed hash of a secret in hex. It is the same in every line. */
 export async function auditHash(keys: Keys, secret: string): Promise<string> {
-  return `hmac-sha256:${toHex(await keyedHash(keys.audit, UTF_8.encode(secret)))}`;
+  return `hmac-sha256:${toHex(await hashForLog(keys, secret))}`;
 }
 
 interface TokenHashes {

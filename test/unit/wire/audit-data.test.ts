@@ -1,4 +1,6 @@
+import { createHmac } from "node:crypto";
 import { beforeAll, describe, expect, it, vi } from "vitest";
+import { mentionKeys } from "../../../src/audit/mention-keys.ts";
 import { GenerationalCache } from "../../../src/base/generational-cache.ts";
 import { importKeys, type Keys, newKeyRing } from "../../../src/crypto/key-ring.ts";
 import { writeAuditLine } from "../../../src/wire/audit.ts";
@@ -27,6 +29,12 @@ describe("the fields of a request in the log", () => {
       count: 3,
       policies: [await hash("a"), true, null],
     });
+  });
+
+  it("are never hashed to the key of mentions, whatever was sent", async () => {
+    const [, hashed = ""] = (await hash("grove audit mentions")).split(":");
+    const key = createHmac("sha256", Buffer.from(hashed, "hex")).update("address:192.0.2.1").digest("hex");
+    expect((await mentionKeys(keys))("address:192.0.2.1")).not.toBe(Number.parseInt(key.slice(0, 13), 16));
   });
 
   it("have hashes for all other names: of fields, in objects, in lists, of any length", async () => {
