@@ -40,7 +40,7 @@ export async function authorize(
   const token = tokenOf(request);
   if (token === "") return refuse(401, "missing client token", "Bearer");
   const path = options.path ?? pathOf(request);
-  if (path === null) return refuse(400, "the path of the URL is not valid percent encoding");
+  if (path === null) return refuse(400, "the path of the URL is relative or not valid percent encoding");
   const operation = options.operation ?? OPERATION_BY_METHOD[request.method];
   if (operation === undefined) return refuse(405, "method not allowed");
   const clientAddress = options.clientAddress ?? request.headers.get("CF-Connecting-IP");
@@ -76,10 +76,20 @@ function tokenOf(request: Request): string {
   return bearer?.[1] ?? "";
 }
 
-/** Decodes the path once, as Grove decodes its own paths: `%61dmin` must not avoid a rule for `admin`. */
+/** A URL with its path as it was sent. */
+const URL_WITH_PATH = /^https?:\/\/[^/?#]*([^?#]*)/i;
+
+/**
+ * Decodes the path once, as Grove decodes its own paths: `%61dmin` must not avoid a rule for `admin`. null for a path that
+ * can't be decoded, and for one that a parser of URLs changes. Some routers match `/admin/../public` as it was sent, others
+ * as `/public`: the policies could be asked about one path, and the handler of another one answer.
+ */
 function pathOf(request: Request): string | null {
+  const [, sent] = URL_WITH_PATH.exec(request.url) ?? [];
   try {
-    return decodeURIComponent(new URL(request.url).pathname).replace(/^\/+/, "");
+    const path = decodeURIComponent(sent || "/");
+    const isSame = path === decodeURIComponent(new URL(request.url).pathname);
+    return isSame ? path.replace(/^\/+/, "") : null;
   } catch {
     return null;
   }

@@ -146,6 +146,32 @@ describe("refusals", () => {
   });
 });
 
+describe("a path that a runtime passes as it was sent", () => {
+  const sent = (path: string, like = request("/")) =>
+    new Proxy(like, { get: (one, name) => (name === "url" ? `https://api.test${path}` : Reflect.get(one, name)) });
+
+  it.each(["/admin/../reports/a", "/admin/%2e%2E/reports/a", "/reports/./a", "/..", "/admin\\..\\reports\\a"])(
+    "%s is refused: routers disagree about it",
+    async (path) => {
+      const { binding, asked } = grove();
+      expect(await refusal(await authorize(binding, sent(path)))).toMatchObject({ status: 400 });
+      expect(asked).toEqual([]);
+    },
+  );
+
+  it.each([
+    ["", ""],
+    ["?x=/../b", ""],
+    ['/reports/a"{b}^|é', 'reports/a"{b}^|é'],
+    ["/reports/a%5Cb%20c..d", "reports/a\\b c..d"],
+    ["/reports/..%2Fa?x=/../b", "reports/../a"],
+  ])("%s is asked for", async (path, asks) => {
+    const { binding, asked } = grove();
+    await authorize(binding, sent(path));
+    expect(asked[0]?.request.path).toBe(asks);
+  });
+});
+
 describe("the cache", () => {
   const NOW = Date.UTC(2026, 0, 1);
 
