@@ -1,4 +1,5 @@
 import { currentTime, earliest, type Ms, type Seconds } from "../base/clock.ts";
+import type { CallAttempt } from "../base/lost-call-retry.ts";
 import { objectNamed } from "../base/object-stub.ts";
 import { DENIED, err, ok, type Result, refuse } from "../base/result.ts";
 import { mayWrite, type WriteGrants } from "../policy/write-grants.ts";
@@ -22,6 +23,12 @@ export interface TokenSigner {
   readonly issuer: string;
   readonly key: KeyConfig;
   readonly signing: SealedKey;
+}
+
+/** The versions that a key needs: the one that signs, and the one after it. */
+export interface KeyVersions {
+  readonly signing: SealedKeyPair;
+  readonly next: SealedKeyPair;
 }
 
 /** The published keys and issuer, which each isolate reads from time to time. */
@@ -91,9 +98,9 @@ export class OidcIssuer extends GroveObject<IssuerEnv> {
   }
 
   /** Configures the issuer (an origin, or "" for none). */
-  async writeIssuer(url: string): Promise<void> {
+  async writeIssuer(url: string, attempt: CallAttempt = {}): Promise<void> {
     await this.keys.open();
-    this.#store.setIssuer(url);
+    this.carriedOut.once(attempt, () => ok(this.#store.setIssuer(url)));
   }
 
   /**
@@ -105,31 +112,14 @@ export class OidcIssuer extends GroveObject<IssuerEnv> {
     name: string,
     write: KeyWrite,
     grants: WriteGrants,
-    versions: { readonly signing: SealedKeyPair; readonly next: SealedKeyPair } | null,
+    versions: KeyVersions | null,
     now: Ms,
+    attempt: CallAttempt = {},
   ): Promise<Result<"written" | "needs_versions">> {
     await this.keys.open();
-    const existing = this.#store.key(name);
-    // The default key counts as present before its first use makes it.
-    if (!mayWrite(name === DEFAULT_KEY ? name : existing, grants)) return err(DENIED);
-    if (!existing && this.#store.keys().length >= MAX_KEYS) return refuse(`there are ${MAX_KEYS} keys already`);
-    const longestRoleTtl = existing ? this.#store.rolesOf(name).longestTtl : 0;
-    const planned = planKey(existing?.config ?? null, write, longestRoleTtl);
-    if (!planned.ok) return planned;
-    const config = planned.value;
-    const needsVersions = config.algorithm !== existing?.config.algorithm;
-    if (needsVersions) {
-      if (!versions) return ok("needs_versions");
-      this.#store.retire(name, now + (existing?.config ?? config).verificationTtl * 1000);
-      this.#store.dropNext(name);
-      this.#store.addVersion(name, "signing", versions.signing);
-      this.#store.addVersion(name, "next", versions.next);
-    }
-    const rotation = now + config.rotationPeriod * 1000;
-    const next = existing && !needsVersions ? Math.min(existing.nextRotation, rotation) : rotation;
-    this.#store.writeKey(name, config, next);
+    const written = this.carriedOut.once(attempt, () => this.#writeKey(name, write, grants, versions, now));
     await this.alarms.set();
-    return ok("written");
+    return written;
   }
 
   /** Returns the settings of a key, or null. */
@@ -144,33 +134,46 @@ export class OidcIssuer extends GroveObject<IssuerEnv> {
     return this.#store.keys().map(({ name }) => name);
   }
 
-  /** Deletes a key that no role uses. Safe to repeat. */
-  deleteKey(name: string): Result<null> {
-    if (name === DEFAULT_KEY) return refuse(`deletion of key "${DEFAULT_KEY}" not allowed`);
-    const { names } = this.#store.rolesOf(name);
-    if (names.length > 0) {
-      return refuse(`unable to delete the key because it is currently referenced by these roles: ${names.join(", ")}`);
-    }
-    this.#store.deleteKey(name);
-    return ok(null);
+  /** Deletes a key that no role uses. */
+  deleteKey(name: string, attempt: CallAttempt = {}): Result<null> {
+    return this.carriedOut.once(attempt, () => {
+      if (name === DEFAULT_KEY) return refuse(`deletion of key "${DEFAULT_KEY}" not allowed`);
+      const { names } = this.#store.rolesOf(name);
+      if (names.length > 0) {
+        return refuse(
+          `unable to delete the key because it is currently referenced by these roles: ${names.join(", ")}`,
+        );
+      }
+      this.#store.deleteKey(name);
+      return ok(null);
+    });
   }
 
   /** Rotates a key. `verificationTtl`: how long its previous version stays published; null: as configured. */
-  async rotateKey(name: string, next: SealedKeyPair, verificationTtl: Seconds | null, now: Ms): Promise<Result<null>> {
+  async rotateKey(
+    name: string,
+    next: SealedKeyPair,
+    verificationTtl: Seconds | null,
+    now: Ms,
+    attempt: CallAttempt = {},
+  ): Promise<Result<null>> {
     await this.keys.open();
-    const key = this.#store.key(name);
-    if (!key) return refuse("no named key found at this name");
-    const ttl = verificationTtl ?? key.config.verificationTtl;
-    const problem = verificationTtlProblem(ttl, key.config.rotationPeriod);
-    if (problem) return refuse(problem);
-    if (ttl > 0 && this.#store.countRetired(name) >= MAX_RETIRED_VERSIONS) {
-      return refuse(
-        `${MAX_RETIRED_VERSIONS} versions are still published: wait for one to end, or give verification_ttl 0`,
-      );
-    }
-    this.#rotate(name, key.config, next, ttl, now);
+    const rotated = this.carriedOut.once(attempt, () => {
+      const key = this.#store.key(name);
+      if (!key) return refuse("no named key found at this name");
+      const ttl = verificationTtl ?? key.config.verificationTtl;
+      const problem = verificationTtlProblem(ttl, key.config.rotationPeriod);
+      if (problem) return refuse(problem);
+      if (ttl > 0 && this.#store.countRetired(name) >= MAX_RETIRED_VERSIONS) {
+        return refuse(
+          `${MAX_RETIRED_VERSIONS} versions are still published: wait for one to end, or give verification_ttl 0`,
+        );
+      }
+      this.#rotate(name, key.config, next, ttl, now);
+      return ok(null);
+    });
     await this.alarms.set();
-    return ok(null);
+    return rotated;
   }
 
   /** Returns the settings of a role, or null. */
@@ -191,25 +194,33 @@ export class OidcIssuer extends GroveObject<IssuerEnv> {
   }
 
   /** Creates or changes a role. Its key must exist. The caller has checked its template. */
-  async writeRole(name: string, write: RoleWrite, grants: WriteGrants, newClientId: string): Promise<Result<null>> {
+  async writeRole(
+    name: string,
+    write: RoleWrite,
+    grants: WriteGrants,
+    newClientId: string,
+    attempt: CallAttempt = {},
+  ): Promise<Result<null>> {
     await this.keys.open();
-    const existing = this.#store.roles.read(name);
-    if (!mayWrite(existing, grants)) return err(DENIED);
-    const planned = planRole(existing, write, newClientId);
-    if (!planned.ok) return planned;
-    const key = this.#store.key(planned.value.key);
-    if (!key) return refuse(`cannot find key "${planned.value.key}"`);
-    if (planned.value.ttl > key.config.verificationTtl) {
-      return refuse("a role's token ttl cannot be longer than the verification_ttl of the key it references");
-    }
-    if (!existing && this.#store.roles.count() >= MAX_ROLES) return refuse(`there are ${MAX_ROLES} roles already`);
-    this.#store.roles.write(name, planned.value);
-    return ok(null);
+    return this.carriedOut.once(attempt, () => {
+      const existing = this.#store.roles.read(name);
+      if (!mayWrite(existing, grants)) return err(DENIED);
+      const planned = planRole(existing, write, newClientId);
+      if (!planned.ok) return planned;
+      const key = this.#store.key(planned.value.key);
+      if (!key) return refuse(`cannot find key "${planned.value.key}"`);
+      if (planned.value.ttl > key.config.verificationTtl) {
+        return refuse("a role's token ttl cannot be longer than the verification_ttl of the key it references");
+      }
+      if (!existing && this.#store.roles.count() >= MAX_ROLES) return refuse(`there are ${MAX_ROLES} roles already`);
+      this.#store.roles.write(name, planned.value);
+      return ok(null);
+    });
   }
 
-  /** Deletes a role. Safe to repeat. */
-  deleteRole(name: string): void {
-    this.#store.roles.delete(name);
+  /** Deletes a role. */
+  deleteRole(name: string, attempt: CallAttempt = {}): void {
+    this.deleteOnce(attempt, () => this.#store.roles.delete(name));
   }
 
   /** Returns a role and its current signing key; null when the role or its key does not exist. */
@@ -224,6 +235,35 @@ export class OidcIssuer extends GroveObject<IssuerEnv> {
   async signerOfKey(name: string): Promise<TokenSigner | null> {
     await this.keys.open();
     return this.#signer(name);
+  }
+
+  #writeKey(
+    name: string,
+    write: KeyWrite,
+    grants: WriteGrants,
+    versions: KeyVersions | null,
+    now: Ms,
+  ): Result<"written" | "needs_versions"> {
+    const existing = this.#store.key(name);
+    // The default key counts as present before its first use makes it.
+    if (!mayWrite(name === DEFAULT_KEY ? name : existing, grants)) return err(DENIED);
+    if (!existing && this.#store.keys().length >= MAX_KEYS) return refuse(`there are ${MAX_KEYS} keys already`);
+    const longestRoleTtl = existing ? this.#store.rolesOf(name).longestTtl : 0;
+    const planned = planKey(existing?.config ?? null, write, longestRoleTtl);
+    if (!planned.ok) return planned;
+    const config = planned.value;
+    const needsVersions = config.algorithm !== existing?.config.algorithm;
+    if (needsVersions) {
+      if (!versions) return ok("needs_versions");
+      this.#store.retire(name, now + (existing?.config ?? config).verificationTtl * 1000);
+      this.#store.dropNext(name);
+      this.#store.addVersion(name, "signing", versions.signing);
+      this.#store.addVersion(name, "next", versions.next);
+    }
+    const rotation = now + config.rotationPeriod * 1000;
+    const next = existing && !needsVersions ? Math.min(existing.nextRotation, rotation) : rotation;
+    this.#store.writeKey(name, config, next);
+    return ok("written");
   }
 
   #signer(name: string): TokenSigner | null {

@@ -1,6 +1,7 @@
 import { createLocalJWKSet, errors, type JWK, type JWTPayload, jwtVerify, SignJWT } from "jose";
 import { currentTime, type Ms, type Seconds } from "../base/clock.ts";
 import { Copies } from "../base/copies.ts";
+import { changedOnce } from "../base/lost-call-retry.ts";
 import { err, ok, type Result, refuse } from "../base/result.ts";
 import type { Keys } from "../crypto/key-ring.ts";
 import type { WriteGrants } from "../policy/write-grants.ts";
@@ -9,7 +10,7 @@ import type { Installation } from "../system/installation.ts";
 import type { IssuerEnv } from "./env.ts";
 import { DEFAULT_KEY, type KeyWrite, NEW_KEY, SIGNING_ALGORITHMS } from "./key-and-role-config.ts";
 import { newKeyPair, openPublicKey, openSigningKey } from "./key-pair.ts";
-import { oidcIssuerOf, type PublishedKeys, type TokenSigner } from "./oidc-issuer.ts";
+import { type KeyVersions, oidcIssuerOf, type PublishedKeys, type TokenSigner } from "./oidc-issuer.ts";
 
 /** The published data of the issuer, as an isolate caches them. */
 export interface KnownIssuer extends Pick<PublishedKeys, "issuer" | "revision"> {
@@ -54,12 +55,14 @@ export async function writeSigningKey(
   write: KeyWrite,
   grants: WriteGrants,
 ): Promise<Result<null>> {
-  const issuer = oidcIssuerOf(env);
-  let written = await issuer.writeKey(name, write, grants, null, currentTime());
+  const now = currentTime();
+  const writeWith = (versions: KeyVersions | null) =>
+    changedOnce(env, (attempt) => oidcIssuerOf(env).writeKey(name, write, grants, versions, now, attempt));
+  let written = await writeWith(null);
   if (written.ok && written.value === "needs_versions") {
     const algorithm = write.algorithm ?? NEW_KEY.algorithm;
     const [signing, next] = await Promise.all([newKeyPair(keys, algorithm), newKeyPair(keys, algorithm)]);
-    written = await issuer.writeKey(name, write, grants, { signing, next }, currentTime());
+    written = await writeWith({ signing, next });
   }
   forgetPublishedKeys();
   return written.ok ? ok(null) : written;

@@ -8,6 +8,7 @@ import {
   plainAnswer,
 } from "../../auth/route-description.ts";
 import { currentTime, type Seconds } from "../../base/clock.ts";
+import { attempted, type CallAttempt, changedOnce } from "../../base/lost-call-retry.ts";
 import { err, NOT_FOUND, ok, okUnless, type Result, refuse, UNAUTHENTICATED } from "../../base/result.ts";
 import { randomBase62 } from "../../crypto/base62.ts";
 import { fromBase64 } from "../../crypto/bytes.ts";
@@ -99,7 +100,7 @@ export const OIDC_ROUTES: readonly Route[] = [
       fields.issuer === undefined ? ok(null) : readIssuer(fields.issuer),
     handle: async ({ env, prepared: issuer }) => {
       if (issuer === null) return ok(EMPTY);
-      await oidcIssuerOf(env).writeIssuer(issuer);
+      await attempted(env, (attempt) => oidcIssuerOf(env).writeIssuer(issuer, attempt));
       forgetPublishedKeys();
       return ok(warnedReply(issuer === "" ? [] : [ISSUER_SET]));
     },
@@ -148,7 +149,7 @@ export const OIDC_ROUTES: readonly Route[] = [
       operationId: "oidc-delete-key",
       answers: NO_CONTENT,
       handle: async ({ env, params }) => {
-        const deleted = await oidcIssuerOf(env).deleteKey(params.name ?? "");
+        const deleted = await changedOnce(env, (attempt) => oidcIssuerOf(env).deleteKey(params.name ?? "", attempt));
         forgetPublishedKeys();
         return doneReply(deleted);
       },
@@ -165,7 +166,10 @@ export const OIDC_ROUTES: readonly Route[] = [
         const key = await oidcIssuerOf(env).readKey(name);
         if (!key) return refuse("no named key found at this name");
         const next = await newKeyPair(installation.keys, key.algorithm);
-        const rotated = await oidcIssuerOf(env).rotateKey(name, next, fields.verification_ttl ?? null, currentTime());
+        const ttl = fields.verification_ttl ?? null;
+        const now = currentTime();
+        const rotate = (attempt?: CallAttempt) => oidcIssuerOf(env).rotateKey(name, next, ttl, now, attempt);
+        const rotated = await changedOnce(env, rotate);
         forgetPublishedKeys();
         return doneReply(rotated);
       },
@@ -204,13 +208,17 @@ export const OIDC_ROUTES: readonly Route[] = [
       handle: async ({ env, installation, params: { name = "" }, prepared, verdict }) => {
         const made = await ensureDefaultKey(env, installation.keys, prepared.key);
         if (!made.ok) return made;
-        return doneReply(await oidcIssuerOf(env).writeRole(name, prepared, verdict, randomBase62(26)));
+        const newClientId = randomBase62(26);
+        const write = (attempt?: CallAttempt) =>
+          oidcIssuerOf(env).writeRole(name, prepared, verdict, newClientId, attempt);
+        return doneReply(await changedOnce(env, write));
       },
     }),
     removeRoute("identity/oidc/role/:name", {
       summary: "Deletes a role of the issuer.",
       operationId: "oidc-delete-role",
-      remove: ({ env, params }) => oidcIssuerOf(env).deleteRole(params.name ?? ""),
+      remove: ({ env, params }) =>
+        attempted(env, (attempt) => oidcIssuerOf(env).deleteRole(params.name ?? "", attempt)),
     }),
   ]),
 

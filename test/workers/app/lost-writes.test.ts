@@ -1,6 +1,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { CLUSTER, NETWORK } from "../../../src/app/deployments.ts";
+import { OidcIssuer } from "../../../src/issuer/oidc-issuer.ts";
 import { LeaseWalk } from "../../../src/lease/prefix-revocation.ts";
 import { AppRoleAuth } from "../../../src/methods/approle/app-role-auth.ts";
 import { AppRoleSecretIds } from "../../../src/methods/approle/app-role-secret-ids.ts";
@@ -232,7 +233,19 @@ const quota = async () => (await get("sys/quotas/rate-limit/q")).body.data?.rate
 const tuned = async () => (await get("sys/auth/tuned/tune")).body.data.default_lease_ttl;
 const exempted = async () => (await get("sys/quotas/config")).body.data.rate_limit_exempt_paths;
 
+const ISSUER_KEY = "identity/oidc/key/k";
+const ISSUER_ROLE = "identity/oidc/role/r";
+const key = async () => (await get(ISSUER_KEY)).body.data;
+const role = async () => (await get(ISSUER_ROLE)).body.data;
+const issuer = async () => (await get("identity/oidc/config")).body.data;
+const writeKey = (value: number) => post(ISSUER_KEY, { rotation_period: value * 60, verification_ttl: 1 });
+const writeRole = (value: number) => post(ISSUER_ROLE, { key: "default", ttl: value });
+const writeIssuer = (value: number) => post("identity/oidc/config", { issuer: `https://issuer-${value}` });
+
 const WRITTEN: readonly Written[] = [
+  ["a key of the issuer", OidcIssuer as never, "writeKey", writeKey, key],
+  ["a role of the issuer", OidcIssuer as never, "writeRole", writeRole, role],
+  ["the configuration of the issuer", OidcIssuer as never, "writeIssuer", writeIssuer, issuer],
   ["a quota", System as never, "writeQuota", (rate) => post("sys/quotas/rate-limit/q", { rate: rate * 1e6 }), quota],
   [
     "the settings of quotas",
@@ -287,6 +300,8 @@ const DELETED: readonly Deleted[] = [
     "sys/quotas/rate-limit/q",
     () => post("sys/quotas/rate-limit/q", { rate: 1e6 }),
   ],
+  ["a key of the issuer", OidcIssuer as never, "deleteKey", ISSUER_KEY, () => writeKey(1)],
+  ["a role of the issuer", OidcIssuer as never, "deleteRole", ISSUER_ROLE, () => writeRole(1)],
 ];
 
 describe.each(DELETED)("%s in a cluster", (_, type, method, path, make) => {
@@ -303,6 +318,33 @@ describe.each(DELETED)("%s in a cluster", (_, type, method, path, make) => {
     atNth(type, method as never, 1, losing("after", make) as never);
     expect((await remove(path)).status).toBe(204);
     expect((await get(path)).status).toBe(200);
+  });
+});
+
+describe("a key of the issuer in a cluster", () => {
+  const published = async () => (await get("identity/oidc/.well-known/keys")).body.keys.length;
+
+  it.each(WHEN)("gets two versions: the call is lost %s it was made", async (when) => {
+    const before = await published();
+    atNth(OidcIssuer, "writeKey", 2, losing(when));
+    const body = { algorithm: "EdDSA" };
+    expect((await post(`identity/oidc/key/${when}`, body)).status).toBe(204);
+    expect(await published()).toBe(before + 2);
+  });
+
+  it.each(WHEN)("is rotated once: the call is lost %s it was carried out", async (when) => {
+    const before = await published();
+    atNth(OidcIssuer, "rotateKey", 1, losing(when));
+    expect((await post(`identity/oidc/key/${when}/rotate`)).status).toBe(204);
+    expect(await published()).toBe(before + 1);
+  });
+
+  it("is made by a caller that may only create it", async () => {
+    const token = await tokenUnder(root, 'path "identity/oidc/key/new" { capabilities = ["create"] }');
+    const create = () => call("POST", "identity/oidc/key/new", { token, body: { algorithm: "EdDSA" } });
+    atNth(OidcIssuer, "writeKey", 2, losing("after"));
+    expect((await create()).status).toBe(204);
+    expect((await create()).status).toBe(403);
   });
 });
 
