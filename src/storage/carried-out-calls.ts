@@ -62,7 +62,7 @@ export class CarriedOutCalls {
     // An earlier release kept no answer.
     if (made) return made.answer === null ? err(LOST) : ok(storedJson<T>(made.answer));
     const changed = change();
-    if (changed.ok) this.#add(attempt.callId, "write", 0, JSON.stringify(changed.value));
+    if (changed.ok) this.#add(attempt.callId, "write", 0, JSON.stringify(changed.value ?? null));
     return changed;
   }
 

@@ -1,6 +1,7 @@
 import { distinctAliases, type JudgedClaims } from "../../auth/leaked-text.ts";
 import { unshownChecks } from "../../auth/login-attempt.ts";
 import { currentTime, type Ms } from "../../base/clock.ts";
+import type { CallAttempt } from "../../base/lost-call-retry.ts";
 import { objectNamed } from "../../base/object-stub.ts";
 import { ok, type Result } from "../../base/result.ts";
 import { equalTexts } from "../../crypto/bytes.ts";
@@ -90,12 +91,15 @@ export class JwtAuth extends RoleMount<JwtEnv, JwtRole, JwtRoleFields> {
   async writeConfig(
     change: Omit<JwtConfig, "sealedClientSecret">,
     sealedSecret: string | undefined,
+    attempt: CallAttempt = {},
   ): Promise<Result<null>> {
     await this.keys.open();
-    const config = changeJwtConfig(this.#config.read(), change, sealedSecret);
-    if (!config.ok) return config;
-    this.#config.write(config.value);
-    return ok(null);
+    return this.carriedOut.once(attempt, () => {
+      const config = changeJwtConfig(this.#config.read(), change, sealedSecret);
+      if (!config.ok) return config;
+      this.#config.write(config.value);
+      return ok(null);
+    });
   }
 
   /**

@@ -12,6 +12,7 @@ import { DONE_OR_WARNED } from "../../auth/route-description.ts";
 import { renewTerms } from "../../auth/token-settings.ts";
 import { mountNames } from "../../backup/saved-objects.ts";
 import { currentTime } from "../../base/clock.ts";
+import { type CallAttempt, changedOnce } from "../../base/lost-call-retry.ts";
 import { privateHosts } from "../../base/outbound-hosts.ts";
 import { ok, refuse } from "../../base/result.ts";
 import { warnedReply } from "../../wire/reply.ts";
@@ -51,7 +52,8 @@ const JWT_ROUTES: readonly Route[] = withParameters(
         const problem = keys.ok ? null : await explained(keys.error);
         if (!keys.ok && problem !== null && !fields.skip_jwks_validation) return refuse(problem, keys.error.text);
         const sealed = secret && (await sealClientSecret(installation.keys, mountOf(context), config, secret));
-        const written = await jwtAuthOf(context).writeConfig(config, sealed);
+        const write = (attempt?: CallAttempt) => jwtAuthOf(context).writeConfig(config, sealed, attempt);
+        const written = await changedOnce(env, write);
         return written.ok ? ok(warnedReply(problem === null ? [] : [problem])) : written;
       },
     }),

@@ -1,6 +1,8 @@
 import { distinctAliases, type JudgedClaims } from "../../auth/leaked-text.ts";
 import type { Ms } from "../../base/clock.ts";
+import type { CallAttempt } from "../../base/lost-call-retry.ts";
 import { objectNamed } from "../../base/object-stub.ts";
+import { ok } from "../../base/result.ts";
 import { Setting, type TableShape } from "../../storage/sealed-table.ts";
 import type { Migration } from "../../storage/tables.ts";
 import type { Mount } from "../../system/mount.ts";
@@ -40,9 +42,9 @@ export class KubernetesAuth extends RoleMount<KubernetesEnv, KubernetesRole, Kub
   }
 
   /** Replaces the configuration. */
-  async writeConfig(change: KubernetesConfigChange): Promise<void> {
+  async writeConfig(change: KubernetesConfigChange, attempt: CallAttempt = {}): Promise<void> {
     await this.keys.open();
-    this.#config.write(changeConfig(this.#config.read(), change));
+    this.carriedOut.once(attempt, () => ok(this.#config.write(changeConfig(this.#config.read(), change))));
   }
 
   /**

@@ -11,6 +11,7 @@ import {
 import { NO_CONTENT } from "../../auth/route-description.ts";
 import { mountNames } from "../../backup/saved-objects.ts";
 import { currentTime } from "../../base/clock.ts";
+import { attempted } from "../../base/lost-call-retry.ts";
 import { privateHosts } from "../../base/outbound-hosts.ts";
 import { ok } from "../../base/result.ts";
 import { EMPTY } from "../../wire/reply.ts";
@@ -41,11 +42,12 @@ const KUBERNETES_ROUTES: readonly Route[] = withParameters(
       input: CLUSTER_FIELDS,
       prepare: async ({ env, fields }) => readClusterConfig(fields, privateHosts(env), env),
       handle: async (context) => {
-        const { installation, fields, prepared: config } = context;
+        const { env, installation, fields, prepared: config } = context;
         const { token_reviewer_jwt: sent } = fields;
         const sealed = sent ? await sealReviewer(installation.keys, [mountOf(context), config.host], sent) : null;
         const sealedReviewer = sent === undefined ? undefined : sealed;
-        await kubernetesAuthOf(context).writeConfig({ ...config, sealedReviewer });
+        const change = { ...config, sealedReviewer };
+        await attempted(env, (attempt) => kubernetesAuthOf(context).writeConfig(change, attempt));
         return ok(EMPTY);
       },
     }),

@@ -5,21 +5,31 @@ import { OidcIssuer } from "../../../src/issuer/oidc-issuer.ts";
 import { LeaseWalk } from "../../../src/lease/prefix-revocation.ts";
 import { AppRoleAuth } from "../../../src/methods/approle/app-role-auth.ts";
 import { AppRoleSecretIds } from "../../../src/methods/approle/app-role-secret-ids.ts";
+import { CloudAccessList } from "../../../src/methods/aws/mount/access-list.ts";
 import { CloudAuth } from "../../../src/methods/aws/mount/cloud-auth.ts";
+import { accessShardFor } from "../../../src/methods/aws/mount/mount-config.ts";
+import type { InstanceLogin } from "../../../src/methods/aws/rules/reauthentication.ts";
+import { JwtAuth } from "../../../src/methods/jwt/jwt-auth.ts";
+import { KubernetesAuth } from "../../../src/methods/kubernetes/kubernetes-auth.ts";
 import { RoleMount } from "../../../src/methods/role-mount.ts";
 import { System } from "../../../src/system/system.ts";
 import { TokenRoles } from "../../../src/token/roles/token-roles.ts";
+import aws from "../../conformance/aws.json";
 import { type AppRoleMount, mountAppRole } from "../../support/app-role.ts";
 import { atCalls, atNth, holdAlarms } from "../../support/calls.ts";
+import { mountRow } from "../../support/cloud.ts";
 import { runAs } from "../../support/deployments.ts";
+import { newIssuer } from "../../support/issuer.ts";
 import { bindings, call, initialized, tokenUnder } from "../../support/service.ts";
 
 const LOST = "Network connection lost.";
 const WHEN = ["before", "after"] as const;
+const PUBLIC_CERTIFICATE = aws.find(({ name }) => name === "certificate write")?.body?.aws_public_cert ?? "";
 
 let root: string;
 let roles: AppRoleMount;
 let roleId: string;
+let publicKey: string;
 
 const post = (path: string, body: unknown = {}) => call("POST", path, { token: root, body });
 const get = (path: string) => call("GET", path, { token: root });
@@ -31,6 +41,7 @@ beforeAll(async () => {
   roleId = await roles.role("web", { token_ttl: "1h" });
   for (const type of ["aws", "jwt", "kubernetes"]) await post(`sys/auth/${type}`, { type });
   await post("sys/auth/tuned", { type: "approle" });
+  publicKey = (await newIssuer("ES256", "key-1")).pem;
 });
 
 beforeEach(() => {
@@ -242,7 +253,45 @@ const writeKey = (value: number) => post(ISSUER_KEY, { rotation_period: value * 
 const writeRole = (value: number) => post(ISSUER_ROLE, { key: "default", ttl: value });
 const writeIssuer = (value: number) => post("identity/oidc/config", { issuer: `https://issuer-${value}` });
 
+const data = (path: string) => async () => (await get(path)).body.data;
+const CLIENT = "auth/aws/config/client";
+const CERTIFICATE = "auth/aws/config/certificate/c";
+const STS = "auth/aws/config/sts/123456789012";
+const TIDY = "auth/aws/config/tidy/identity-accesslist";
+const IDENTITY = "auth/aws/config/identity";
+const writeClient = (value: number) => post(CLIENT, { max_retries: value });
+const writeCertificate = (value: number) =>
+  post(CERTIFICATE, { aws_public_cert: PUBLIC_CERTIFICATE, type: value === 1 ? "pkcs7" : "identity" });
+const writeSts = (value: number) => post(STS, { sts_role: `arn:aws:iam::123456789012:role/${value}` });
+const writeTidy = (value: number) => post(TIDY, { safety_buffer: value });
+
 const WRITTEN: readonly Written[] = [
+  ["the client of an AWS mount", CloudAuth as never, "writeClient", writeClient, data(CLIENT)],
+  ["a certificate of an AWS mount", CloudAuth as never, "writeCertificate", writeCertificate, data(CERTIFICATE)],
+  ["a role that an AWS mount assumes", CloudAuth as never, "writeStsRole", writeSts, data(STS)],
+  ["tidy settings of an AWS mount", CloudAuth as never, "writeTidy", writeTidy, data(TIDY)],
+  [
+    "aliases of an AWS mount",
+    CloudAuth as never,
+    "writeIdentity",
+    (value) => post(IDENTITY, { ec2_alias: value === 1 ? "role_id" : "instance_id" }),
+    data(IDENTITY),
+  ],
+  [
+    "the configuration of a JWT mount",
+    JwtAuth as never,
+    "writeConfig",
+    (value) => post("auth/jwt/config", { jwt_validation_pubkeys: publicKey, bound_issuer: `issuer-${value}` }),
+    data("auth/jwt/config"),
+  ],
+  [
+    "the configuration of a Kubernetes mount",
+    KubernetesAuth as never,
+    "writeConfig",
+    (value) =>
+      post("auth/kubernetes/config", { kubernetes_host: `https://k${value}.example`, disable_local_ca_jwt: true }),
+    data("auth/kubernetes/config"),
+  ],
   ["a key of the issuer", OidcIssuer as never, "writeKey", writeKey, key],
   ["a role of the issuer", OidcIssuer as never, "writeRole", writeRole, role],
   ["the configuration of the issuer", OidcIssuer as never, "writeIssuer", writeIssuer, issuer],
@@ -275,9 +324,9 @@ describe.each(WRITTEN)("%s in a cluster", (_, type, method, write, read) => {
   });
 
   it("keeps what another request wrote before the repetition", async () => {
-    await write(3);
+    await write(2);
     const newer = await read();
-    atNth(type, method as never, 1, losing("after", () => write(3)) as never);
+    atNth(type, method as never, 1, losing("after", () => write(2)) as never);
     expect((await write(1)).status).toBeLessThan(300);
     expect(await read()).toEqual(newer);
   });
@@ -302,6 +351,10 @@ const DELETED: readonly Deleted[] = [
   ],
   ["a key of the issuer", OidcIssuer as never, "deleteKey", ISSUER_KEY, () => writeKey(1)],
   ["a role of the issuer", OidcIssuer as never, "deleteRole", ISSUER_ROLE, () => writeRole(1)],
+  ["the client of an AWS mount", CloudAuth as never, "deleteClient", CLIENT, () => writeClient(1)],
+  ["a certificate of an AWS mount", CloudAuth as never, "remove", CERTIFICATE, () => writeCertificate(1)],
+  ["a role that an AWS mount assumes", CloudAuth as never, "remove", STS, () => writeSts(1)],
+  ["tidy settings of an AWS mount", CloudAuth as never, "deleteTidy", TIDY, () => writeTidy(1)],
 ];
 
 describe.each(DELETED)("%s in a cluster", (_, type, method, path, make) => {
@@ -318,6 +371,62 @@ describe.each(DELETED)("%s in a cluster", (_, type, method, path, make) => {
     atNth(type, method as never, 1, losing("after", make) as never);
     expect((await remove(path)).status).toBe(204);
     expect((await get(path)).status).toBe(200);
+  });
+});
+
+describe("a denied role tag in a cluster", () => {
+  let path: string;
+
+  beforeAll(async () => {
+    await post("auth/aws/role/tagged", { auth_type: "ec2", bound_ami_id: "ami-1", role_tag: "Tag" });
+    const { data } = (await post("auth/aws/role/tagged/tag")).body;
+    path = `auth/aws/roletag-denylist/${btoa(String(data.tag_value))}`;
+  });
+
+  it.each(WHEN)("is denied once, and no more: the calls are lost %s they were carried out", async (when) => {
+    const denied = atNth(CloudAuth, "deny", 1, losing(when));
+    expect((await post(path)).status).toBe(204);
+    expect((await get(path)).status).toBe(200);
+    const removed = atNth(CloudAuth, "remove", 1, losing(when));
+    expect((await remove(path)).status).toBe(204);
+    expect((await get(path)).status).toBe(404);
+    expect([denied.calls.length, removed.calls.length]).toEqual([2, 2]);
+  });
+
+  it("is not denied again when it was removed before the repetition", async () => {
+    atNth(
+      CloudAuth,
+      "deny",
+      1,
+      losing("after", () => remove(path)),
+    );
+    expect((await post(path)).status).toBe(204);
+    expect((await get(path)).status).toBe(404);
+  });
+});
+
+describe("an instance of an AWS mount in a cluster", () => {
+  it("that has logged in again stays when its deletion is repeated", async () => {
+    const mount = await mountRow("aws");
+    const { list, place } = accessShardFor(bindings, mount, "i-1");
+    const login: InstanceLogin = {
+      role: "web",
+      nonce: { kind: "none", reserved: false },
+      pendingTime: "2026-05-01T11:00:00Z",
+      pendingTimeMs: 0,
+      allowMigration: false,
+      disallowReauthentication: false,
+      expiresAt: Date.now() + 3_600_000,
+    };
+    const enter = () => list.enterLogin(place, "i-1", login, Date.now());
+    const path = "auth/aws/identity-accesslist/i-1";
+    expect(await enter()).toMatchObject({ ok: true });
+    atNth(CloudAccessList, "delete", 1, losing("after", enter));
+    expect((await remove(path)).status).toBe(204);
+    expect((await get(path)).status).toBe(200);
+    atNth(CloudAccessList, "delete", 1, losing("before"));
+    expect((await remove(path)).status).toBe(204);
+    expect((await get(path)).status).toBe(404);
   });
 });
 

@@ -123,10 +123,10 @@ export class CloudAccessList extends GroveObject<Env> {
     return this.#entries.names(after, limit);
   }
 
-  /** Deletes the entry of an instance: its tokens are not renewed, its next login is a first one. Safe to repeat. */
-  async delete(instanceId: string): Promise<void> {
+  /** Deletes the entry of an instance: its tokens are not renewed, its next login is a first one. */
+  async delete(instanceId: string, attempt: CallAttempt = {}): Promise<void> {
     await this.keys.open();
-    this.#entries.delete(instanceId);
+    this.deleteOnce(attempt, () => this.#entries.delete(instanceId));
   }
 
   /** Starts to remove ended entries. False when that has not finished yet. */

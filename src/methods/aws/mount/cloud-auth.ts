@@ -2,7 +2,7 @@ import { MountObject } from "../../../auth/mount-object.ts";
 import { currentTime, type Ms, type Seconds } from "../../../base/clock.ts";
 import { logInfo } from "../../../base/log.ts";
 import type { CallAttempt } from "../../../base/lost-call-retry.ts";
-import { DENIED, err, ok, type Result, refuse } from "../../../base/result.ts";
+import { DENIED, err, NOT_FOUND, ok, type Result, refuse } from "../../../base/result.ts";
 import type { Env } from "../../../env.ts";
 import { mayWrite, type WriteGrants } from "../../../policy/write-grants.ts";
 import { Setting, type TableShape, valuesTable } from "../../../storage/sealed-table.ts";
@@ -127,30 +127,40 @@ export class CloudAuth extends MountObject<Env> {
     return this.#client.read();
   }
 
-  /** Changes the client configuration. Returns the new one, or "permission_denied". */
-  async writeClient(change: ClientChange, grants: WriteGrants): Promise<Result<ClientConfig>> {
+  /** Changes the client configuration; or returns "permission_denied". */
+  async writeClient(change: ClientChange, grants: WriteGrants, attempt: CallAttempt = {}): Promise<Result<null>> {
     await this.keys.open();
-    const before = this.#client.read();
-    if (!mayWrite(before, grants)) return err(DENIED);
-    const after = changeClient(before, change);
-    if (after.ok) this.#writeClient(after.value);
-    return after;
+    return this.carriedOut.once(attempt, () => {
+      const before = this.#client.read();
+      if (!mayWrite(before, grants)) return err(DENIED);
+      const after = changeClient(before, change);
+      if (!after.ok) return after;
+      this.#writeClient(after.value);
+      return ok(null);
+    });
   }
 
   /** Replaces the access key `from`. False when another one is configured by now. */
-  async replaceAccessKey(from: string, change: Pick<ClientConfig, "accessKey" | "sealedSecretKey">): Promise<boolean> {
+  async replaceAccessKey(
+    from: string,
+    change: Pick<ClientConfig, "accessKey" | "sealedSecretKey">,
+    attempt: CallAttempt = {},
+  ): Promise<boolean> {
     await this.keys.open();
-    const before = this.#client.read();
-    if (before?.accessKey !== from) return false;
-    this.#writeClient({ ...before, ...change });
-    return true;
+    const replaced = this.carriedOut.once(attempt, () => {
+      const before = this.#client.read();
+      return before?.accessKey === from ? ok(this.#writeClient({ ...before, ...change })) : NOT_FOUND;
+    });
+    return replaced.ok;
   }
 
-  /** Deletes the client configuration. Safe to repeat. */
-  async deleteClient(): Promise<void> {
+  /** Deletes the client configuration. */
+  async deleteClient(attempt: CallAttempt = {}): Promise<void> {
     await this.keys.open();
-    this.#client.delete();
-    this.#noteChange();
+    this.deleteOnce(attempt, () => {
+      this.#client.delete();
+      this.#noteChange();
+    });
   }
 
   /** The identity configuration; the defaults when none was written. */
@@ -160,10 +170,12 @@ export class CloudAuth extends MountObject<Env> {
   }
 
   /** Changes the identity configuration. Absent fields keep their values. */
-  async writeIdentity(change: Partial<IdentityConfig>): Promise<void> {
+  async writeIdentity(change: Partial<IdentityConfig>, attempt: CallAttempt = {}): Promise<void> {
     await this.keys.open();
-    this.#identity.write({ ...(this.#identity.read() ?? DEFAULT_IDENTITY), ...change });
-    this.#noteChange();
+    this.carriedOut.once(attempt, () => {
+      this.#identity.write({ ...(this.#identity.read() ?? DEFAULT_IDENTITY), ...change });
+      return ok(this.#noteChange());
+    });
   }
 
   /** The tidy settings of a list; null when none were written and the defaults apply. */
@@ -173,19 +185,27 @@ export class CloudAuth extends MountObject<Env> {
   }
 
   /** Changes the tidy settings of a list; or returns "permission_denied". */
-  async writeTidy(list: TidyList, change: Partial<TidySettings>, grants: WriteGrants): Promise<Result<null>> {
+  async writeTidy(
+    list: TidyList,
+    change: Partial<TidySettings>,
+    grants: WriteGrants,
+    attempt: CallAttempt = {},
+  ): Promise<Result<null>> {
     await this.keys.open();
-    const before = this.#tidySettings[list].read();
-    if (!mayWrite(before, grants)) return err(DENIED);
-    this.#tidySettings[list].write({ ...(before ?? DEFAULT_TIDY), ...change });
+    const written = this.carriedOut.once(attempt, () => {
+      const before = this.#tidySettings[list].read();
+      if (!mayWrite(before, grants)) return err(DENIED);
+      this.#tidySettings[list].write({ ...(before ?? DEFAULT_TIDY), ...change });
+      return ok(null);
+    });
     await this.alarms.set();
-    return ok(null);
+    return written;
   }
 
-  /** Deletes the tidy settings of a list. Safe to repeat. */
-  async deleteTidy(list: TidyList): Promise<void> {
+  /** Deletes the tidy settings of a list. */
+  async deleteTidy(list: TidyList, attempt: CallAttempt = {}): Promise<void> {
     await this.keys.open();
-    this.#tidySettings[list].delete();
+    this.deleteOnce(attempt, () => this.#tidySettings[list].delete());
     await this.alarms.set();
   }
 
@@ -201,10 +221,11 @@ export class CloudAuth extends MountObject<Env> {
     pem: string,
     type: CertificateType | null,
     grants: WriteGrants,
+    attempt: CallAttempt = {},
   ): Promise<Result<null>> {
     await this.keys.open();
-    const { certificates } = this.#lists;
-    return certificates.change(name, grants, (before) => ok({ type: type ?? before?.type ?? "pkcs7", pem }));
+    const change = (before: RegisteredCertificate | null) => ok({ type: type ?? before?.type ?? "pkcs7", pem });
+    return this.carriedOut.once(attempt, () => this.#lists.certificates.change(name, grants, change));
   }
 
   /** The role to assume for calls to this account, or null. */
@@ -214,9 +235,15 @@ export class CloudAuth extends MountObject<Env> {
   }
 
   /** Sets the role to assume for an account. Undefined fields keep their values. */
-  async writeStsRole(accountId: string, fields: StsRoleFields, grants: WriteGrants): Promise<Result<null>> {
+  async writeStsRole(
+    accountId: string,
+    fields: StsRoleFields,
+    grants: WriteGrants,
+    attempt: CallAttempt = {},
+  ): Promise<Result<null>> {
     await this.keys.open();
-    return this.#lists.stsRoles.change(accountId, grants, (before) => changeStsRole(before, fields));
+    const change = (before: StsRole | null) => changeStsRole(before, fields);
+    return this.carriedOut.once(attempt, () => this.#lists.stsRoles.change(accountId, grants, change));
   }
 
   /** The role with this name in lower case, or null. */
@@ -297,10 +324,12 @@ export class CloudAuth extends MountObject<Env> {
   }
 
   /** Denies a role tag (its canonical value) of the role with this id. Repeating it only moves the end. */
-  async deny(tag: string, roleId: string, expiresAt: Ms, now: Ms): Promise<void> {
+  async deny(tag: string, roleId: string, expiresAt: Ms, now: Ms, attempt: CallAttempt = {}): Promise<void> {
     await this.keys.open();
     const { denyList } = this.#lists;
-    denyList.write(tag, { createdAt: denyList.read(tag)?.createdAt ?? now, expiresAt, roleId });
+    this.carriedOut.once(attempt, () =>
+      ok(denyList.write(tag, { createdAt: denyList.read(tag)?.createdAt ?? now, expiresAt, roleId })),
+    );
     await this.alarms.set();
   }
 

@@ -2,6 +2,7 @@ import { listRoute, removeRoute, showRoute } from "../../../auth/record-routes.t
 import { type CallContext, mountOf, type Route, tokenRoute } from "../../../auth/route.ts";
 import { BEGUN, ENVELOPE, NO_CONTENT } from "../../../auth/route-description.ts";
 import { currentTime } from "../../../base/clock.ts";
+import { attempted, changedOnce } from "../../../base/lost-call-retry.ts";
 import { ok, refuse } from "../../../base/result.ts";
 import { mountTtl } from "../../../system/mount.ts";
 import { fieldSchema } from "../../../wire/field-schema.ts";
@@ -60,7 +61,7 @@ function accessListRoutes(path: string, name: string): Route[] {
     removeRoute(entryPath, {
       summary: "Deletes the entry of an instance.",
       operationId: `delete-${name}`,
-      remove: (context) => shardOf(context).delete(instanceOf(context)),
+      remove: (context) => attempted(context.env, (attempt) => shardOf(context).delete(instanceOf(context), attempt)),
     }),
   ];
 }
@@ -102,7 +103,8 @@ function denyListRoutes(path: string, name: string): Route[] {
     removeRoute(entryPath, {
       summary: "Removes a role tag from the deny list.",
       operationId: `delete-${name}`,
-      remove: (context) => cloudAuthOf(context).remove("denyList", tagOf(context)),
+      remove: (context) =>
+        attempted(context.env, (attempt) => cloudAuthOf(context).remove("denyList", tagOf(context), attempt)),
     }),
   ];
 }
@@ -113,7 +115,7 @@ function tagOf({ params }: Pick<CallContext, "params">): string {
 
 /** Denies a tag with a valid signature. Others need no entry, as a login refuses them anyway. */
 async function denyTag(context: CallContext<unknown, UnverifiedTag>) {
-  const { installation, prepared } = context;
+  const { env, installation, prepared } = context;
   const auth = cloudAuthOf(context);
   const mount = mountOf(context);
   const role = await auth.readRole(prepared.tag.role);
@@ -123,7 +125,8 @@ async function denyTag(context: CallContext<unknown, UnverifiedTag>) {
   if (!tag.ok) return tag;
   const now = currentTime();
   const longest = memorySeconds(role, tag.value.maxTtlSeconds, mountTtl(mount));
-  await auth.deny(prepared.value, role.roleId, now + longest * 1000, now);
+  const until = now + longest * 1000;
+  await attempted(env, (attempt) => auth.deny(prepared.value, role.roleId, until, now, attempt));
   return ok(EMPTY);
 }
 
@@ -145,13 +148,17 @@ function settingsRoutes(path: string, name: string, list: TidyList): Route[] {
       createsOrUpdates: true,
       prepare: async ({ fields }) => readTidyChange(fields),
       handle: async (context) =>
-        doneReply(await cloudAuthOf(context).writeTidy(list, context.prepared, context.verdict)),
+        doneReply(
+          await changedOnce(context.env, (attempt) =>
+            cloudAuthOf(context).writeTidy(list, context.prepared, context.verdict, attempt),
+          ),
+        ),
     }),
 
     removeRoute(path, {
       summary: "Deletes the tidy settings of a list.",
       operationId: `delete-${name}-tidy-settings`,
-      remove: (context) => cloudAuthOf(context).deleteTidy(list),
+      remove: (context) => attempted(context.env, (attempt) => cloudAuthOf(context).deleteTidy(list, attempt)),
     }),
   ];
 }

@@ -1,6 +1,7 @@
 import { listRoute, removeRoute, showRoute } from "../../../auth/record-routes.ts";
 import { mountOf, type Route, simpleRoute, tokenRoute } from "../../../auth/route.ts";
 import { dataAnswer, NO_CONTENT } from "../../../auth/route-description.ts";
+import { attempted, changedOnce } from "../../../base/lost-call-retry.ts";
 import { privateHosts } from "../../../base/outbound-hosts.ts";
 import { ok, type Result, refuse } from "../../../base/result.ts";
 import { fieldSchema, type Values } from "../../../wire/field-schema.ts";
@@ -75,7 +76,9 @@ export const CONFIG_ROUTES: readonly Route[] = [
     },
     async handle(context) {
       return doneReply(
-        await changeConfiguration(context, (auth) => auth.writeClient(context.prepared, context.verdict)),
+        await changeConfiguration(context, (auth) =>
+          changedOnce(context.env, (attempt) => auth.writeClient(context.prepared, context.verdict, attempt)),
+        ),
       );
     },
   }),
@@ -83,7 +86,8 @@ export const CONFIG_ROUTES: readonly Route[] = [
   removeRoute("config/client", {
     summary: "Deletes the configuration of the client.",
     operationId: "delete-client-configuration",
-    remove: (context) => changeConfiguration(context, (auth) => auth.deleteClient()),
+    remove: (context) =>
+      changeConfiguration(context, (auth) => attempted(context.env, (attempt) => auth.deleteClient(attempt))),
   }),
 
   simpleRoute("update", "config/rotate-root", {
@@ -108,7 +112,8 @@ export const CONFIG_ROUTES: readonly Route[] = [
     input: IDENTITY_FIELDS,
     prepare: async ({ fields }) => readIdentityChange(fields),
     async handle(context) {
-      await changeConfiguration(context, (auth) => auth.writeIdentity(context.prepared));
+      const { env, prepared } = context;
+      await changeConfiguration(context, (auth) => attempted(env, (attempt) => auth.writeIdentity(prepared, attempt)));
       return ok(EMPTY);
     },
   }),
@@ -134,9 +139,10 @@ export const CONFIG_ROUTES: readonly Route[] = [
     createsOrUpdates: true,
     prepare: async ({ fields }) => readCertificateFields(fields),
     async handle(context) {
-      const { params, prepared, verdict } = context;
+      const { env, params, prepared, verdict } = context;
+      const name = params.cert_name ?? "";
       const written = await changeConfiguration(context, (auth) =>
-        auth.writeCertificate(params.cert_name ?? "", prepared.pem, prepared.type, verdict),
+        changedOnce(env, (attempt) => auth.writeCertificate(name, prepared.pem, prepared.type, verdict, attempt)),
       );
       return doneReply(written);
     },
@@ -146,7 +152,9 @@ export const CONFIG_ROUTES: readonly Route[] = [
     summary: "Deletes a certificate.",
     operationId: "delete-certificate-configuration",
     remove: (context) =>
-      changeConfiguration(context, (auth) => auth.remove("certificates", context.params.cert_name ?? "")),
+      changeConfiguration(context, (auth) =>
+        attempted(context.env, (attempt) => auth.remove("certificates", context.params.cert_name ?? "", attempt)),
+      ),
   }),
 
   listRoute("config/sts", {
@@ -171,9 +179,12 @@ export const CONFIG_ROUTES: readonly Route[] = [
     createsOrUpdates: true,
     prepare: async ({ fields }) => readStsRole({ arn: fields.sts_role, externalId: fields.external_id }),
     async handle(context) {
-      const { params, prepared, verdict } = context;
+      const { env, params, prepared, verdict } = context;
       const accountId = params.account_id ?? "";
-      return doneReply(await changeConfiguration(context, (auth) => auth.writeStsRole(accountId, prepared, verdict)));
+      const written = await changeConfiguration(context, (auth) =>
+        changedOnce(env, (attempt) => auth.writeStsRole(accountId, prepared, verdict, attempt)),
+      );
+      return doneReply(written);
     },
   }),
 
@@ -181,7 +192,9 @@ export const CONFIG_ROUTES: readonly Route[] = [
     summary: "Deletes the role that is assumed for the instances of an account.",
     operationId: "delete-sts-role",
     remove: (context) =>
-      changeConfiguration(context, (auth) => auth.remove("stsRoles", context.params.account_id ?? "")),
+      changeConfiguration(context, (auth) =>
+        attempted(context.env, (attempt) => auth.remove("stsRoles", context.params.account_id ?? "", attempt)),
+      ),
   }),
 ];
 

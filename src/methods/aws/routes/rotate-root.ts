@@ -1,4 +1,5 @@
 import { type CallContext, mountOf } from "../../../auth/route.ts";
+import { attempted } from "../../../base/lost-call-retry.ts";
 import { serviceUnavailable } from "../../../base/outbound-http.ts";
 import { err, type Failure, inContext, ok, type Result, refuse } from "../../../base/result.ts";
 import { dataReply, type Reply } from "../../../wire/reply.ts";
@@ -105,8 +106,10 @@ async function configureKey(
   change: { readonly accessKey: string; readonly sealedSecretKey: string },
 ): Promise<string | null> {
   try {
-    const replaced = await changeConfiguration(access, (auth) => auth.replaceAccessKey(oldKey, change));
-    if (replaced) return change.accessKey;
+    const replaced = await changeConfiguration(access, (auth) =>
+      attempted(access.env, (attempt) => auth.replaceAccessKey(oldKey, change, attempt)),
+    );
+    if (replaced.answer) return change.accessKey;
   } catch {
     // The object may have stored the key before its answer was lost, so it is asked below.
   }

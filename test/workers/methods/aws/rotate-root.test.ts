@@ -1,8 +1,10 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { CLUSTER, NETWORK } from "../../../../src/app/deployments.ts";
 import { CloudAuth } from "../../../../src/methods/aws/mount/cloud-auth.ts";
-import { atCalls, failing, losingAnswers } from "../../../support/calls.ts";
+import { atCalls, atNth, failing, losingAnswers } from "../../../support/calls.ts";
 import { DocumentSigner } from "../../../support/cloud-login.ts";
 import { CloudMount, HOME, refusalOf } from "../../../support/cloud-mount.ts";
+import { runAs } from "../../../support/deployments.ts";
 import { FakeCloud } from "../../../support/fake-cloud/fake-cloud.ts";
 import { type Outbound, replaceInternet } from "../../../support/fake-cloud/outbound.ts";
 import type { Key, User } from "../../../support/fake-cloud/world.ts";
@@ -67,6 +69,22 @@ describe("rotate-root", () => {
     expect(sent.at(-1)?.host).toBe("iam.amazonaws.com");
     await expectWorking();
   });
+
+  it.each(["before", "after"] as const)(
+    "stores the new key once in a cluster: the call is lost %s it was carried out",
+    async (when) => {
+      runAs(CLUSTER);
+      const { calls } = atNth(CloudAuth, "replaceAccessKey", 1, async (proceed) => {
+        if (when === "after") await proceed();
+        throw new Error("Network connection lost.");
+      });
+      const answer = await rotate();
+      runAs(NETWORK);
+      expect(answer.body.warnings).toBeNull();
+      expect(calls).toHaveLength(2);
+      expect(keysOf().map(({ id }) => id)).toEqual([await configured()]);
+    },
+  );
 
   it("waits until IAM knows the new key", async () => {
     const { addKey } = cloud.world;
