@@ -1,4 +1,4 @@
-import { type Caller, decideCaller } from "../auth/caller.ts";
+import { type Caller, verdictForCaller } from "../auth/caller.ts";
 import { holderOf, type LookUp, lookUpOf, type NamedToken, onAccessor, onToken } from "../auth/named-token.ts";
 import { type Answered, type CallContext, type Route, tokenRoute } from "../auth/route.ts";
 import { dataAnswer } from "../auth/route-description.ts";
@@ -89,7 +89,7 @@ async function explain(context: CallContext<unknown, AskedRequest>, tables: Rout
   const now = currentTime();
   const steps: Step[] = [];
   const call = { access, clientAddress: asked.clientAddress };
-  const decided = decideCaller(caller, call, { installation, entity, now }, (step) => steps.push(step));
+  const decided = verdictForCaller(caller, call, { installation, entity, now }, (step) => steps.push(step));
   const step = decisiveStep(steps, decided.ok && decided.value !== null);
   const view = entity.ok ? entity.value : null;
   const policies = allPolicies(record.policies, view);

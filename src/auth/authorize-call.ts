@@ -7,14 +7,14 @@ import type { Verdict } from "../policy/acl.ts";
 import type { Installation } from "../system/installation.ts";
 import type { Watermarks } from "../system/watermarks.ts";
 import { type CallerAction, type Outcome, refusedAnswer, type TreeAnswer } from "../token/actions.ts";
-import { type Call, type Decided, findAndDecide } from "../token/decide.ts";
+import { type Call, type Decided, decideAndAct } from "../token/decide.ts";
 import { MAX_ROW_ATTEMPTS, newTokenIds, type TokenCredential } from "../token/ids.ts";
 import type { TokenView } from "../token/record.ts";
 import { needsWorkerWrite, planCreate } from "../token/rules/create.ts";
 import { runInTree } from "../token/tree-calls.ts";
 import { type KnownTokens, knownToken } from "../tree/known-tokens.ts";
 import { type AuditLine, writeAuditLine } from "../wire/audit.ts";
-import { auditCaller, type Caller, callerOf, decideCaller, type ParsedToken, serviceCaller } from "./caller.ts";
+import { auditCaller, type Caller, callerOf, type ParsedToken, serviceCaller, verdictForCaller } from "./caller.ts";
 
 /** An authorized request: the token is valid and its policies allow the request. */
 export interface AuthorizedCall {
@@ -39,7 +39,7 @@ interface CallToAuthorize extends Call {
 
 /**
  * Authenticates the caller, evaluates its policies and counts one use. For a service token its tree does this and
- * performs the action in the same hop, unless `runKnown` can do it in the Worker. `line`, the audit line of a request
+ * performs the action in the same hop, unless `runWithoutTree` can do it in the Worker. `line`, the audit line of a request
  * that may change something, is written where the token is accepted, before anything changes.
  *
  * @param nextAction makes the action. Called once, and only for a service token.
@@ -54,7 +54,7 @@ export async function authorizeCall(
     const caller = await callerOf(env, installation, presented, "use");
     if (!caller) return refused(UNAUTHENTICATED, null);
     const entity = await loadActiveEntity(env, caller.record.entityId);
-    const decided = decideCaller(caller, { access, clientAddress }, { installation, entity, now: currentTime() });
+    const decided = verdictForCaller(caller, { access, clientAddress }, { installation, entity, now: currentTime() });
     // Also for a refused request: no other line has its fields.
     writeFirstLine(line, caller);
     if (!decided.ok) return refused(decided.error, caller);
@@ -66,7 +66,7 @@ export async function authorizeCall(
   let action = await nextAction();
   let unwritten = line;
   for (let attempt = 1; ; attempt++) {
-    const known = await runKnown(env, installation, presented.credential, { access, clientAddress }, action);
+    const known = await runWithoutTree(env, installation, presented.credential, { access, clientAddress }, action);
     const treeCall = { row, verifier, access, clientAddress, watermark, action, malformed, line: unwritten };
     const answer = known ?? (await runInTree(env, treeId, treeCall));
     if (!answer.ok) return refused(answer.error, null);
@@ -99,7 +99,7 @@ function refused(failure: Failure, caller: Caller | null): Result<never, Refused
 /**
  * Answers from a published token, in the same order as its tree: entity, policies, action. null: the tree must answer.
  */
-async function runKnown(
+async function runWithoutTree(
   env: Env,
   installation: Installation,
   credential: TokenCredential,
@@ -122,7 +122,7 @@ async function runKnown(
     const outcome = outcomeWithoutTree(knownTokens, watermarks, action, caller, verdict, now);
     return outcome && ok({ caller, verdict, outcome });
   };
-  return findAndDecide(installation, call, source, act, refusedAnswer);
+  return decideAndAct(installation, call, source, act, refusedAnswer);
 }
 
 /** True when the Worker may be able to perform the action from a published token alone. The plan decides later. */

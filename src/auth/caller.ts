@@ -13,7 +13,7 @@ import { type Installation, MAX_CACHED_TOKEN_CHARACTERS } from "../system/instal
 import { type Actor, MAX_KEPT_PATH, type RevocationOrigin } from "../system/revocation-origin.ts";
 import { isEnded, isEndedSince } from "../system/watermarks.ts";
 import { type BatchToken, openBatchToken } from "../token/batch.ts";
-import { type Call, type Circumstances, decide } from "../token/decide.ts";
+import { type Call, type Circumstances, verdictForToken } from "../token/decide.ts";
 import {
   BATCH_PREFIX,
   couldBeCustomId,
@@ -198,13 +198,13 @@ export async function callerOf(
   return found.ok && found.value.kind === "token" ? serviceCaller(found.value.token) : null;
 }
 
-/** Decides about a request of a valid caller, see `decide`. A credential of a registered kind can have rights of its own. */
-export function decideCaller(
+/** Decides about a request of a valid caller, see `verdictForToken`. A credential of a registered kind can have rights of its own. */
+export function verdictForCaller(
   caller: Caller,
   call: Call,
   facts: Circumstances & { readonly installation: Installation },
   trace?: Trace,
 ): Result<Verdict | null> {
   const own = caller.kind === "registered" ? caller.ownVerdict(facts.installation, call.access, facts.now) : null;
-  return own ? ok(own) : decide(caller.record, call, facts, trace);
+  return own ? ok(own) : verdictForToken(caller.record, call, facts, trace);
 }

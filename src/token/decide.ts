@@ -30,7 +30,7 @@ export interface Circumstances {
  * @returns what the policies grant on the path, or null when they refuse the request. A failure when the token can't be
  *   used at all: from this address, or because of its entity.
  */
-export function decide(
+export function verdictForToken(
   token: Pick<TokenRecord, "policies" | "boundCidrs">,
   { access, clientAddress }: Call,
   { installation, entity, now }: Circumstances,
@@ -62,10 +62,10 @@ interface TokenSource<T> {
  *
  * @param act runs in the step in which the token was found, without an `await` in between. After one, concurrent
  *   requests could have spent the last use or revoked the token, and each would still act on it as it was found.
- * @param refuse makes the answer when the token can't be used, see `decide`: the audit log says whose token that was.
+ * @param refuse makes the answer when the token can't be used, see `verdictForToken`: the audit log says whose token that was.
  * @returns what `act` or `refuse` returns, or null when no such token is alive.
  */
-export async function findAndDecide<T extends { readonly caller: TokenRecord }, R>(
+export async function decideAndAct<T extends { readonly caller: TokenRecord }, R>(
   installation: Circumstances["installation"],
   call: Call,
   { find, loadEntity }: TokenSource<T>,
@@ -81,6 +81,6 @@ export async function findAndDecide<T extends { readonly caller: TokenRecord }, 
     found = find(now);
   }
   if (!found) return null;
-  const verdict = decide(found.caller, call, { installation, entity, now });
+  const verdict = verdictForToken(found.caller, call, { installation, entity, now });
   return verdict.ok ? act({ found, verdict: verdict.value, now }) : refuse(found, verdict.error);
 }

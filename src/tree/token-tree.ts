@@ -29,7 +29,7 @@ import {
   type TreeAnswer,
   type TreeCall,
 } from "../token/actions.ts";
-import { type Decided, findAndDecide } from "../token/decide.ts";
+import { type Decided, decideAndAct } from "../token/decide.ts";
 import type { TokenEnd } from "../token/end-record.ts";
 import type { NewTokenIds, RowAndTail } from "../token/ids.ts";
 import { auditAuth, type TokenSpec, type TokenView } from "../token/record.ts";
@@ -149,7 +149,7 @@ export class TokenTree extends StoredObject<TreeEnv> {
       if (call.line) writeAuditLine({ ...call.line, auth: auditAuth(caller, caller.accessor, "service") });
       return ok(answerCall(this.#tree, decided, call, installation.watermarks.newest));
     };
-    const answer = await findAndDecide(installation, call, { find, loadEntity }, answerTo, refusedAnswer);
+    const answer = await decideAndAct(installation, call, { find, loadEntity }, answerTo, refusedAnswer);
     if (answer) return answer;
     // The first attempt may have ended the token, and the sweep has deleted it.
     return err(call.again && !this.#tree.tokens.exists(call.row) ? LOST : UNAUTHENTICATED);

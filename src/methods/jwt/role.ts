@@ -13,7 +13,7 @@ import type { MountTtl } from "../../system/mount.ts";
 import { roleSchema, type Values } from "../../wire/field-schema.ts";
 import { anyObject, duration, flag, list, pairs, sent, text } from "../../wire/fields.ts";
 import { fieldsOf, view } from "../../wire/view.ts";
-import { type BoundClaims, readBoundClaims } from "./claim-rules.ts";
+import { type BoundClaims, readBoundClaims } from "./claims.ts";
 import {
   BROWSER_FIELDS,
   BROWSER_VIEW,

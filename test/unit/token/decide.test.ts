@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { err, type Failure, ok, type Result, UNAUTHENTICATED } from "../../../src/base/result.ts";
 import type { EntityView } from "../../../src/identity/model.ts";
 import { compileAcl } from "../../../src/policy/acl.ts";
-import { type Call, decide, findAndDecide } from "../../../src/token/decide.ts";
+import { type Call, decideAndAct, verdictForToken } from "../../../src/token/decide.ts";
 import { PLAIN_RECORD, type TokenRecord } from "../../../src/token/record.ts";
 import { NOW, rulesOf } from "../policy/helpers.ts";
 
@@ -49,7 +49,7 @@ describe("a decision", () => {
       fc.property(some, some, fc.constantFrom("x", "y"), (ofToken, ofEntity, path) => {
         const all = [...ofToken, ...ofEntity];
         const expected = all.includes(path) && !(path === "x" && all.includes("no-x"));
-        const decided = decide(token({ policies: ofToken }), reading(path), {
+        const decided = verdictForToken(token({ policies: ofToken }), reading(path), {
           installation,
           entity: ok(entityWith(ofEntity)),
           now: NOW,
@@ -62,19 +62,22 @@ describe("a decision", () => {
   it("refuses a token bound to networks from any other address, and from an unknown one", () => {
     const bound = token({ policies: ["x"], boundCidrs: ["192.0.2.0/24"] });
     const facts = { installation, entity: ok(null), now: NOW };
-    expect(decide(bound, reading("x", "192.0.2.9"), facts)).toMatchObject({ ok: true, value: { allowed: true } });
+    expect(verdictForToken(bound, reading("x", "192.0.2.9"), facts)).toMatchObject({
+      ok: true,
+      value: { allowed: true },
+    });
     for (const address of ["198.51.100.1", null]) {
-      expect(decide(bound, reading("x", address), facts)).toEqual(err(UNAUTHENTICATED));
+      expect(verdictForToken(bound, reading("x", address), facts)).toEqual(err(UNAUTHENTICATED));
     }
   });
 
   it("refuses the token of an entity that is disabled or gone, whatever its own policies grant", () => {
     const facts = { installation, entity: err(UNAUTHENTICATED), now: NOW };
-    expect(decide(token({ policies: ["x"] }), reading("x"), facts)).toEqual(err(UNAUTHENTICATED));
+    expect(verdictForToken(token({ policies: ["x"] }), reading("x"), facts)).toEqual(err(UNAUTHENTICATED));
   });
 
   it("returns no verdict where no policy grants the request", () => {
-    expect(decide(token(), reading("x"), { installation, entity: ok(null), now: NOW })).toEqual(ok(null));
+    expect(verdictForToken(token(), reading("x"), { installation, entity: ok(null), now: NOW })).toEqual(ok(null));
   });
 });
 
@@ -85,7 +88,7 @@ describe("finding a token and deciding", () => {
   it("is null when the token ends while its entity is loaded", async () => {
     const caller = token({ policies: ["x"], entityId: "entity" });
     let alive = true;
-    const decided = await findAndDecide(
+    const decided = await decideAndAct(
       installation,
       reading("x"),
       {
@@ -105,7 +108,7 @@ describe("finding a token and deciding", () => {
     vi.useFakeTimers({ toFake: ["Date"], now: NOW });
     const expiresAt = NOW + 1_000;
     const asked: number[] = [];
-    const decided = await findAndDecide(
+    const decided = await decideAndAct(
       installation,
       reading("x"),
       {
@@ -127,7 +130,7 @@ describe("finding a token and deciding", () => {
 
   it("judges the token as it is after its entity was loaded", async () => {
     let policies = ["x"];
-    const decided = await findAndDecide(
+    const decided = await decideAndAct(
       installation,
       reading("x"),
       {
@@ -144,7 +147,7 @@ describe("finding a token and deciding", () => {
   });
 
   it("adds the policies of the entity", async () => {
-    const decided = await findAndDecide(
+    const decided = await decideAndAct(
       installation,
       reading("y"),
       {
@@ -159,12 +162,10 @@ describe("finding a token and deciding", () => {
 
   it("loads no entity for a token without one, and none for a token that is not alive", async () => {
     const loadEntity = () => Promise.reject(new Error("an entity was loaded"));
-    expect(await findAndDecide(installation, reading("x"), { find: () => null, loadEntity }, answer, refuse)).toBe(
-      null,
-    );
+    expect(await decideAndAct(installation, reading("x"), { find: () => null, loadEntity }, answer, refuse)).toBe(null);
     const found = { caller: token({ policies: ["x"] }) };
     expect(
-      await findAndDecide(installation, reading("x"), { find: () => found, loadEntity }, answer, refuse),
+      await decideAndAct(installation, reading("x"), { find: () => found, loadEntity }, answer, refuse),
     ).toMatchObject({
       ok: true,
     });
@@ -181,7 +182,7 @@ describe("finding a token and deciding", () => {
       usesLeft--;
       return ok("used");
     };
-    const requests = Array.from({ length: 8 }, () => findAndDecide(installation, reading("x"), source, use, refuse));
+    const requests = Array.from({ length: 8 }, () => decideAndAct(installation, reading("x"), source, use, refuse));
     const answers = await Promise.all(requests);
     expect(answers.filter((one) => one?.ok)).toHaveLength(1);
     expect(usesLeft).toBe(0);

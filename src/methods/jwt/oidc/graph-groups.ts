@@ -2,7 +2,7 @@ import type { PrivateHosts } from "../../../base/outbound-hosts.ts";
 import { serviceUnavailable } from "../../../base/outbound-http.ts";
 import { err, type Failure, ok, type Result, refuse } from "../../../base/result.ts";
 import type { Claims } from "../../jws.ts";
-import { leavesGroupsOut } from "../claim-rules.ts";
+import { leavesGroupsOut } from "../claims.ts";
 import type { JwtConfig } from "../config.ts";
 import { askIssuer, jsonOf } from "../fetch-json.ts";
 import type { JwtRole } from "../role.ts";

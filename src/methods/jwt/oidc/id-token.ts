@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { Ms, Seconds } from "../../../base/clock.ts";
 import { equalTexts, toBase64Url } from "../../../crypto/bytes.ts";
 import type { Claims, JwtAlgorithm } from "../../jws.ts";
-import { listOf } from "../claim-rules.ts";
+import { listOf } from "../claims.ts";
 
 /** How far the clocks of the provider and of this server may differ. */
 const CLOCK_SKEW: Seconds = 60;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { leavesGroupsOut } from "../../../../../src/methods/jwt/claim-rules.ts";
+import { leavesGroupsOut } from "../../../../../src/methods/jwt/claims.ts";
 import { readMemberObjects } from "../../../../../src/methods/jwt/oidc/graph-groups.ts";
 
 const ID = "6b3c3f3a-0000-4000-8000-0123456789ab";

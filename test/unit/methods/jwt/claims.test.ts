@@ -7,7 +7,7 @@ import {
   groupsClaimOf,
   mappedText,
   readBoundClaims,
-} from "../../../../src/methods/jwt/claim-rules.ts";
+} from "../../../../src/methods/jwt/claims.ts";
 
 const CLAIMS = {
   sub: "repo:acme/web:ref:refs/heads/main",

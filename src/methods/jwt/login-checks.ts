@@ -12,7 +12,7 @@ import {
   listOf,
   mappedText,
   userClaimOf,
-} from "./claim-rules.ts";
+} from "./claims.ts";
 import type { JwtConfig } from "./config.ts";
 import { clientProblem, missingProblem } from "./oidc/id-token.ts";
 import type { JwtRole } from "./role.ts";
