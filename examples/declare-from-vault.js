@@ -22,7 +22,8 @@ const CONFIGS = {
 const SECRETS = { oidc: "oidc_client_secret", kubernetes: "token_reviewer_jwt", aws: "secret_key" };
 const TUNED = ["default_lease_ttl", "max_lease_ttl", "token_type", "listing_visibility"];
 
-const say = (line) => console.error(line);
+/** Names of the other server could control a terminal. */
+const say = (line) => console.error(line.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, "\u{fffd}"));
 const encoded = (path) => path.split("/").map(encodeURIComponent).join("/");
 
 /** The `data` of an answer; null for 404. */
@@ -55,8 +56,23 @@ function settingsOf(record, without = []) {
   return Object.fromEntries(Object.entries(record).filter(([name, value]) => isSet(value) && isMoved(name)));
 }
 
+/**
+ * True when `grove apply` would read a part of the value from a file or the environment of its user. Metadata and claims can be
+ * written by others: so they would get a secret of that user.
+ */
+const isReference = (value) =>
+  typeof value === "object" &&
+  value !== null &&
+  ("eval_source" in value || "eval_type" in value || Object.values(value).some(isReference));
+
 const requests = {};
 function declare(path, data) {
+  if (isReference(Object.values(data))) {
+    say(
+      `${path}: left out, grove apply would read a part of it from a file or the environment (eval_source, eval_type)`,
+    );
+    return;
+  }
   requests[`r${Object.keys(requests).length + 1}`] = { operation: "update", path, data };
 }
 

@@ -33,10 +33,15 @@ const ANSWERS: Record<string, object> = {
   "auth/team/a/role/web": { bind_secret_id: false, secret_id_ttl: 0, token_policies: ["app"], token_bound_cidrs: null },
   "auth/team/a/role/web/role-id": { role_id: "4e1d" },
   "auth/github/config": { oidc_discovery_url: "https://issuer.example", jwt_supported_algs: [], provider_config: {} },
-  "auth/github/role?list=true": { keys: ["ci"] },
+  "auth/github/role?list=true": { keys: ["ci", "own"] },
+  "auth/github/role/own": { role_type: "jwt", user_claim: "sub", bound_claims: { a: [{ eval_type: "string" }] } },
   "auth/github/role/ci": { role_type: "jwt", user_claim: "sub", clock_skew_leeway: -1, bound_claims: null },
   "auth/sso/config": { oidc_discovery_url: "https://sso.example", oidc_client_id: "grove" },
-  "identity/entity/name?list=true": { keys: ["alice"] },
+  "identity/entity/name?list=true": { keys: ["alice", "mallory"] },
+  "identity/entity/name/mallory": {
+    name: "mallory",
+    metadata: { eval_source: "file", eval_type: "string", path: "/etc/grove/environment" },
+  },
   "identity/entity/name/alice": {
     id: "1",
     name: "alice",
@@ -44,12 +49,14 @@ const ANSWERS: Record<string, object> = {
     metadata: { team: "edge" },
     disabled: false,
   },
-  "identity/group/name?list=true": { keys: ["..", "../../oidc/config", "staff"] },
+  "identity/group/name?list=true": { keys: ["..", "../\u001b[2J", "../../oidc/config", "staff"] },
   "identity/group/": { policies: ["of no group"] },
   "identity/oidc/config": { policies: ["of no group"] },
   "identity/group/name/staff": { id: "2", name: "staff", type: "external", policies: [], member_entity_ids: ["1"] },
 };
 
+const REFERENCE =
+  "left out, grove apply would read a part of it from a file or the environment (eval_source, eval_type)";
 const NO_SOURCES = { environment: () => err("none"), file: () => err("none") };
 const asked: { readonly method: string | undefined; readonly token: string | string[] | undefined }[] = [];
 let refused = "";
@@ -109,9 +116,12 @@ describe("a declaration of what another server has", () => {
     expect(said.trim().split("\n")).toEqual([
       "sys/policies/acl/gone: left out, it has expired",
       "auth/ldap: left out, Grove has no method of the type ldap",
+      `auth/github/role/own: ${REFERENCE}`,
       "auth/sso/config: no server shows oidc_client_secret; write it into the file if it is used",
       "auth/cloud: config/sts and config/certificate, of each account, are not in the file",
+      `identity/entity/name/mallory: ${REFERENCE}`,
       "identity/group/name/..: left out, no address leads to it",
+      "identity/group/name/../\ufffd[2J: left out, no address leads to it",
       "identity/group/name/../../oidc/config: left out, no address leads to it",
       "identity: aliases of entities and members of groups have ids of their server, and are not in the file",
     ]);
