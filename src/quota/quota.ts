@@ -2,6 +2,7 @@ import { nameKey } from "../base/case-folding.ts";
 import type { Seconds } from "../base/clock.ts";
 import { PrefixIndex } from "../base/prefix-index.ts";
 import { err, ok, type Result } from "../base/result.ts";
+import { NO_NAME, spellingsOf, withNameInLowerCase } from "../policy/path-spellings.ts";
 
 /** A rate limit for each client: an IPv4 address, or the /64 network of an IPv6 address (`clientNetworks`). */
 export interface RateLimit {
@@ -163,6 +164,12 @@ export function checkQuotaConfig(config: QuotaConfig): Result<QuotaConfig, strin
 interface MountQuotas {
   readonly all: RateLimitQuota | null;
   readonly byRole: ReadonlyMap<string, RateLimitQuota>;
+  readonly byPath: PathQuotas;
+  /** By the paths in lower case, for requests for what has a case-insensitive name. */
+  readonly byFoldedPath: PathQuotas;
+}
+
+interface PathQuotas {
   readonly bySuffix: ReadonlyMap<string, RateLimitQuota>;
   /** By the path without the asterisk. */
   readonly byPrefix: PrefixIndex<RateLimitQuota>;
@@ -200,13 +207,12 @@ export class QuotaTable {
 
   /**
    * Returns the quota of a request: for its role, its path, the longest prefix of its path, its mount, or the whole
-   * installation, in this order; null when none applies. `mountPath` and `role` are "" for none.
+   * installation, in this order; null when none applies. `mountPath` and `role` are "" for none. Every spelling of a path
+   * has the same quota: a client could else choose one that nothing counts.
    */
   find(mountPath: string, suffix: string, role: string): RateLimitQuota | null {
     const ofMount = this.#byMount.get(mountPath);
-    // A list is served with any number of slashes at its end.
-    const path = suffix.replace(/\/+$/, "");
-    const found = this.ofRole(mountPath, role) ?? ofMount?.bySuffix.get(path) ?? ofMount?.byPrefix.longest(path);
+    const found = this.ofRole(mountPath, role) ?? (ofMount && quotaOfPath(ofMount, mountPath, suffix));
     return found ?? ofMount?.all ?? this.#byMount.get("")?.all ?? null;
   }
 
@@ -217,13 +223,38 @@ export class QuotaTable {
   }
 }
 
+function quotaOfPath(quotas: MountQuotas, mountPath: string, suffix: string): RateLimitQuota | undefined {
+  // A list is served with any number of slashes at its end.
+  const path = (mountPath + suffix).replace(/\/+$/, "");
+  const mount = mountPath.startsWith("auth/") ? mountPath : undefined;
+  const spelled = spellingsOf({ path, mount })
+    .filter((spelling) => spelling.path.startsWith(mountPath))
+    .map((spelling) => {
+      const below = spelling.path.slice(mountPath.length).replace(/\/+$/, "");
+      return spelling.nameAt === NO_NAME
+        ? { below, at: quotas.byPath }
+        : { below: folded(below), at: quotas.byFoldedPath };
+    });
+  const prefixes = () => spelled.flatMap(({ below, at }) => at.byPrefix.longest(below) ?? []);
+  const exact = spelled.flatMap(({ below, at }) => at.bySuffix.get(below) ?? []);
+  return exact[0] ?? prefixes().sort((a, b) => b.pathSuffix.length - a.pathSuffix.length)[0];
+}
+
+function folded(path: string): string {
+  return withNameInLowerCase(path, 0);
+}
+
 function quotasOfMount(quotas: readonly RateLimitQuota[]): MountQuotas {
   const { role = [], prefix = [], suffix = [], all = [] } = Object.groupBy(quotas, whatCounts);
+  const byPathIn = (form: (path: string) => string): PathQuotas => ({
+    bySuffix: new Map(suffix.map((quota) => [form(quota.pathSuffix), quota])),
+    byPrefix: new PrefixIndex(new Map(prefix.map((quota) => [form(quota.pathSuffix.slice(0, -1)), quota]))),
+  });
   return {
     all: all[0] ?? null,
     byRole: new Map(role.map((quota) => [nameKey(quota.role), quota])),
-    bySuffix: new Map(suffix.map((quota) => [quota.pathSuffix, quota])),
-    byPrefix: new PrefixIndex(new Map(prefix.map((quota) => [quota.pathSuffix.slice(0, -1), quota]))),
+    byPath: byPathIn((path) => path),
+    byFoldedPath: byPathIn(folded),
   };
 }
 

@@ -15,17 +15,15 @@ const quota = (name: string, change: Partial<RateLimitQuota>): RateLimitQuota =>
 });
 
 const AWS = "auth/aws/";
-const TABLE = new QuotaTable(
-  [
-    quota("all", {}),
-    quota("mount", { mountPath: AWS }),
-    quota("path", { mountPath: AWS, pathSuffix: "role/web" }),
-    quota("below", { mountPath: AWS, pathSuffix: "role/*" }),
-    quota("further below", { mountPath: AWS, pathSuffix: "role/web/*" }),
-    quota("role", { mountPath: AWS, role: "Web" }),
-  ],
-  DEFAULT_QUOTA_CONFIG,
-);
+const QUOTAS = [
+  quota("all", {}),
+  quota("mount", { mountPath: AWS }),
+  quota("path", { mountPath: AWS, pathSuffix: "role/web" }),
+  quota("below", { mountPath: AWS, pathSuffix: "role/*" }),
+  quota("further below", { mountPath: AWS, pathSuffix: "role/web/*" }),
+  quota("role", { mountPath: AWS, role: "Web" }),
+];
+const TABLE = new QuotaTable(QUOTAS, DEFAULT_QUOTA_CONFIG);
 
 describe("the quota that counts", () => {
   it.each([
@@ -43,6 +41,38 @@ describe("the quota that counts", () => {
     ["auth/other/", "role/web", "web", "all"],
   ])("at %j%j for the role %j is %j", (mountPath, suffix, role, name) => {
     expect(TABLE.find(mountPath, suffix, role)?.name).toBe(name);
+  });
+
+  it.each([
+    [AWS, "role/WEB", "path"],
+    [AWS, "role/Web/tag", "further below"],
+    [AWS, "ROLE/web", "mount"],
+    ["auth/machines/", "role/web/secret-id-bound-cidrs", "older"],
+    ["sys/", "policies/acl/web", "policy"],
+    ["sys/", "policy/WEB", "policy"],
+    ["sys/", "policies/acl/ web", "policy"],
+    ["sys/", "policies/detailed/acl/web", "policy"],
+    ["sys/", "policy", "policies"],
+    ["sys/", "policies/acl//", "policies"],
+    ["sys/", "policy/web-2", "policies of web"],
+    ["sys/", "policies/acl/Web-2", "policies of web"],
+    ["sys/", "policies/acl/other", "older policies"],
+    ["sys/", "mounts/auth/aws", "enable"],
+    ["sys/", "mounts/auth/AWS", "all"],
+  ])("at %j%j, a spelling of what a quota names, is %j", (mountPath, suffix, name) => {
+    const table = new QuotaTable(
+      [
+        ...QUOTAS,
+        quota("older", { mountPath: "auth/machines/", pathSuffix: "role/WEB/bound-cidr-list" }),
+        quota("policy", { mountPath: "sys/", pathSuffix: "policies/acl/Web" }),
+        quota("policies", { mountPath: "sys/", pathSuffix: "policies/acl" }),
+        quota("policies of web", { mountPath: "sys/", pathSuffix: "policies/acl/Web*" }),
+        quota("older policies", { mountPath: "sys/", pathSuffix: "policy/*" }),
+        quota("enable", { mountPath: "sys/", pathSuffix: "auth/aws" }),
+      ],
+      DEFAULT_QUOTA_CONFIG,
+    );
+    expect(table.find(mountPath, suffix, "")?.name).toBe(name);
   });
 
   it("is none where none was written", () => {

@@ -126,6 +126,13 @@ describe("a request beyond a quota", () => {
     expect((await get("sys/auth")).status).toBe(200);
   });
 
+  it("is refused in every spelling of its path", async () => {
+    await quota({ path: "sys/policies/acl/web", rate: 2, interval: 60 });
+    const paths = ["sys/policies/acl/web", "sys/policy/Web", "sys/policies/acl/WEB", "sys/policies/acl/%20web"];
+    const answers = await Promise.all(paths.map((path) => get(path)));
+    expect(answers.map(({ status }) => status)).toEqual([404, 404, 429, 429]);
+  });
+
   it("shuts its client out for a block interval", async () => {
     await quota({ path: "sys/auth", rate: 1, interval: 1, block_interval: 60 });
     expect(await statuses(2, () => get("sys/auth"))).toEqual([200, 429]);
