@@ -4,6 +4,7 @@ import { err, invalid, ok, type Result, refuse } from "../base/result.ts";
 import { equalBytes, fromBase64, toBase64 } from "../crypto/bytes.ts";
 import { importKeys } from "../crypto/key-ring.ts";
 import type { Env } from "../env.ts";
+import { GIVEN_UP } from "../lease/store.ts";
 import { accessorShard, accessorShardNumber } from "../listing/accessor-shards.ts";
 import type { InventoryEntry } from "../listing/inventory/entry.ts";
 import type { ObjectPage, PageValue } from "../storage/object-pages.ts";
@@ -157,11 +158,11 @@ async function listTrees(env: Env, entries: readonly InventoryEntry[]): Promise<
   );
 }
 
-/** Lists the leases of a tree. A lease with an error is one whose revocation was given up. */
+/** Lists the leases of a tree. One that has failed and is tried again by its tree has an error, and is not given up. */
 async function listLeases(env: Env, tree: SavedPage): Promise<void> {
   const leases = rowsOf(tree, "leases").map((row) => leaseOf(tree.id, row));
   for (const [shard, of] of Map.groupBy(leases, ({ tail }) => accessorShardNumber(tail))) {
-    const givenUp = of.flatMap(({ error, ...lease }) => (error === null ? [] : [{ ...lease, error }]));
+    const givenUp = of.flatMap(({ isGivenUp, ...lease }) => (isGivenUp ? [lease] : []));
     await accessorShard(env, shard).restoreLeases(of, givenUp);
   }
 }
@@ -174,7 +175,8 @@ function leaseOf(treeId: string, row: Row) {
     tail: routedIdText(treeId, Number(row.get("row")), bytes ?? new Uint8Array()),
     path: String(row.get("path")),
     expiresAt: Number(row.get("expires_at")),
-    error: typeof error === "string" ? error : null,
+    error: typeof error === "string" ? error : "",
+    isGivenUp: row.get("state") === GIVEN_UP,
   };
 }
 

@@ -26,6 +26,7 @@ import { crash } from "../../support/objects.ts";
 import { rowsOf } from "../../support/rows.ts";
 import { bindings, call, createToken, initialized, keysOf, tokenUnder } from "../../support/service.ts";
 import { alter } from "../../support/storage-writer.ts";
+import { standInForTargets } from "../../support/targets.ts";
 import { api, createOrganization, resource } from "../../support/teams.ts";
 import { holdSweeps, locate } from "../../support/trees.ts";
 
@@ -53,6 +54,12 @@ it("brings back tokens, values, leases, teams, entities and policies, and lists 
   await call("POST", "auth/token/revoke", { token: root, body: { token: revoked.client_token } });
   const chosen = await createToken(root, { id: "chosen-by-root" });
   await leaseFor(root, orphan.client_token);
+  // The target of one says that it can never revoke; the other is asked again.
+  standInForTargets(({ body }) => (body.path === "db/creds/given-up" ? 400 : 503));
+  for (const path of ["db/creds/given-up", "db/creds/tried-again"]) {
+    const lease_id = await leaseFor(root, orphan.client_token, { path });
+    expect((await call("POST", "sys/leases/revoke", { token: root, body: { lease_id } })).status).toBe(400);
+  }
   await call("PUT", "auth/token/roles/worker", { token: root, body: { allowed_policies: "default" } });
   await call("POST", "identity/entity", { token: root, body: { name: "somebody", policies: ["default"] } });
   const organization = await createOrganization(root, "acme");
@@ -89,7 +96,11 @@ it("brings back tokens, values, leases, teams, entities and policies, and lists 
   const tokens = [parent, below, grandchild, orphan, chosen].map(({ accessor }) => accessor);
   expect(accessors).toEqual(expect.arrayContaining(tokens));
   expect(accessors).not.toContain(revoked.accessor);
-  expect(await indexedPaths("secret")).toEqual(["db/creds/app"]);
+  expect(await indexedPaths("secret")).toEqual(["db/creds/app", "db/creds/given-up", "db/creds/tried-again"]);
+  const irrevocable = (await call("GET", "sys/leases?type=irrevocable", { token: root })).body.data.leases;
+  expect(irrevocable).toMatchObject([
+    { lease_id: expect.stringMatching(/^db\/creds\/given-up\//), error: "the target db.example.com answered 400" },
+  ]);
   expect((await call("GET", "auth/token/roles/worker", { token: root })).status).toBe(200);
   expect((await call("GET", "identity/entity/name/somebody", { token: root })).status).toBe(200);
   const secret = String(teamToken.body.data.attributes.token);
