@@ -106,6 +106,15 @@ describe("the descendants of a token, by the records of who made them", () => {
       ["b", "login", 1],
     ]);
     expect((await tokensBelow(pagesOf(PAIRS), from("b"))).tokens).toEqual([]);
+    // A record can be stored twice. What its token made is read once.
+    const read: string[] = [];
+    const store = pagesOf([["login", "a"], ...PAIRS]);
+    const asked: ReadPage = (accessor, cursor) => {
+      read.push(accessor);
+      return store(accessor, cursor);
+    };
+    expect((await tokensBelow(asked, from("login"))).tokens).toEqual(tokens);
+    expect(read.filter((accessor) => accessor === "a21")).toHaveLength(1);
   });
 
   it("come in several answers, each once, when they are many or deep", async () => {

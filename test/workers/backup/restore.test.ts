@@ -75,6 +75,9 @@ it("brings back tokens, values, leases, teams, entities and policies, and lists 
   const endingId = await machines.role("ending", { token_ends_with_secret_id: true });
   const ending = await machines.secretId("ending", { num_uses: 1 });
   const endingToken = (await machines.login(endingId, ending.secret_id)).body.auth.client_token;
+  // What the installation knows of the audit store that it had.
+  await systemOf(bindings).noteAuditObjects([{ shard: 7, number: 4 }]);
+  await systemOf(bindings).noteAuditBacklog({ writer: "lost", since: 1, at: Date.now(), most: 9 });
 
   const backup = await backUp(root);
   const later = await createToken(root, { no_parent: true });
@@ -118,6 +121,8 @@ it("brings back tokens, values, leases, teams, entities and policies, and lists 
   expect(await alive()).toBe(200);
   expect((await machines.ask("POST", "role/ending/secret-id-accessor/destroy", ending)).status).toBe(204);
   expect(await alive()).toBe(403);
+  expect((await call("GET", "sys/audit/verify", { token: root })).body.data.problems).toEqual([]);
+  expect(await systemOf(bindings).auditBacklogs()).toEqual([]);
   // The tree goes on: a revocation reaches what hangs below, and is durable.
   await call("POST", "auth/token/revoke", { token: root, body: { token: below.client_token } });
   expect(await statusOf(grandchild.client_token)).toBe(403);
@@ -168,16 +173,23 @@ it("a chosen id leads to the token that is alive, not to an earlier one that is 
   expect(await statusOf(token)).toBe(200);
 });
 
-it("is not opened with the receipts of some parts", async () => {
+it("is not opened with the receipts of some parts, and ends what was issued before a moment", async () => {
   await loseEverything();
-  const backup = await backUp(await initialized(), async () => {});
+  vi.useFakeTimers({ toFake: ["Date"], now: Date.now() - 60_000 });
+  const root = await initialized();
+  const earlier = await createToken(root, { no_parent: true, policies: ["default"] });
+  vi.setSystemTime(Date.now() + 1000);
+  const issued_before = new Date().toISOString();
+  const later = await createToken(root, { no_parent: true, policies: ["default"] });
+  const backup = await backUp(root, async () => {});
   const some = { ...backup, parts: backup.parts.filter((part) => part.restored_first) };
   expect([some.parts.length > 0, some.parts.length < backup.parts.length]).toEqual([true, true]);
   await loseEverything();
   await begin(backup);
   const refused = await finish(backup, await restoreParts(some));
   expect([refused.status, refused.body.errors]).toEqual([400, ["not all parts of the backup were restored"]]);
-  expect((await finish(backup, await restoreParts(backup))).status).toBe(204);
+  expect((await finish(backup, await restoreParts(backup), { issued_before })).status).toBe(204);
+  expect([await statusOf(earlier.client_token), await statusOf(later.client_token)]).toEqual([403, 200]);
 });
 
 it("answers nothing but the restore until all parts are there, and takes no part of another making", async () => {

@@ -50,6 +50,7 @@ describe("a group", () => {
     expect((await get(`entity/id/${entity}`)).body.data).toMatchObject({
       direct_group_ids: [inner],
       inherited_group_ids: [middle, outer].toSorted(),
+      group_ids: [inner, ...[middle, outer].toSorted()],
     });
     expect((await get(`group/id/${inner}`)).body.data.parent_group_ids).toEqual([middle]);
     for (const member of [outer, middle, inner]) {

@@ -69,6 +69,7 @@ describe("a login on any device", () => {
     });
     const poll = () => mount.open("oidc/poll", { state: begun.data?.state, client_nonce: "of-the-client" });
     expect(await poll()).toMatchObject({ status: 400, error: "authorization_pending" });
+    later(3_999);
     expect(await poll()).toMatchObject({ status: 400, error: "slow_down" });
     const device = lastDevice();
     if (device) device.claims = { sub: "ann" };
@@ -243,7 +244,13 @@ describe("a login whose answer comes to this server", () => {
     expect(page.text).toContain("<b>web</b>");
     for (const secret of [userCode, code, "of-the-client"]) expect(page.text).not.toContain(secret);
     expect((await poll()).error).toBe("authorization_pending");
+    let during: string | undefined;
+    provider.instead = async ({ pathname }) => {
+      if (pathname === "/token") during = (await poll()).error;
+      return undefined;
+    };
     expect((await confirm(page, userCode.toLowerCase().replace("-", " "))).text).toContain("You can close this page");
+    expect(during).toBe("authorization_pending");
     expect(await poll()).toMatchObject({ status: 200, auth: { metadata: { role: "web" } } });
     expect((await poll()).error).toBe(EXPIRED);
   });
