@@ -1,4 +1,4 @@
-import { beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { call, createToken, initialized } from "../../support/service.ts";
 import { holdSweeps, locate } from "../../support/trees.ts";
 
@@ -9,6 +9,8 @@ beforeEach(holdSweeps);
 beforeAll(async () => {
   root = await initialized();
 });
+
+afterEach(() => vi.useRealTimers());
 
 const create = async (body: object) => (await call("POST", "auth/token/create", { token: root, body })).body.auth;
 
@@ -34,6 +36,19 @@ describe("look-up", () => {
     });
     const batch = await self((await create({ policies: ["foo"], type: "batch", ttl: "1h" })).client_token);
     expect(batch).toMatchObject({ renewable: false, type: "batch", accessor: "" });
+  });
+
+  it("what is left and the last renewal are in whole seconds that have passed", async () => {
+    const second = 1000 * Math.floor(Date.now() / 1000);
+    vi.useFakeTimers({ toFake: ["Date"], now: second });
+    const { client_token: token } = await create({ policies: ["default"], ttl: "1m" });
+    vi.setSystemTime(second + 1500);
+    const before = (await call("GET", "auth/token/lookup-self", { token })).body.data;
+    expect([before.ttl, "last_renewal" in before, "last_renewal_time" in before]).toEqual([58, false, false]);
+    await call("POST", "auth/token/renew-self", { token });
+    const after = (await call("GET", "auth/token/lookup-self", { token })).body.data;
+    expect([after.ttl, after.last_renewal_time]).toEqual([60, second / 1000 + 1]);
+    expect(Date.parse(String(after.last_renewal))).toBe(second + 1500);
   });
 
   it("every way to look up gives the same, but by accessor without the token", async () => {
