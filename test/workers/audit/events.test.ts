@@ -1,7 +1,8 @@
 import { beforeAll, describe, expect, it, vi } from "vitest";
-import { FIRST_PAGE, writeLineageCursor } from "../../../src/audit/search.ts";
+import { FIRST_PAGE, forgetAuditObjects, writeLineageCursor } from "../../../src/audit/search.ts";
 import { MAX_IN_FULL } from "../../../src/audit/writer/refusal-bound.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
+import { append, batchOf } from "../../support/audit-store.ts";
 import { failing } from "../../support/calls.ts";
 import { bindings, call, createToken, dataOf, initialized, tokenUnder } from "../../support/service.ts";
 
@@ -32,6 +33,7 @@ interface Found {
   readonly below?: readonly Made[];
   readonly complete?: boolean;
   readonly uses?: readonly { readonly address: string | null; readonly count: number }[];
+  readonly more_uses?: boolean;
   readonly attempts?: readonly Event[];
   readonly ended?: { readonly how: string; readonly cause: string; readonly request_id: string };
 }
@@ -51,6 +53,19 @@ const RULES = 'path "secret" { capabilities = ["read"] }';
 const headers = { "CF-Connecting-IP": "192.0.2.9" };
 
 describe("a leaked token", () => {
+  it("shows its newest uses, and whether there are more", async () => {
+    const hour = 3_600_000 * Math.floor(Date.now() / 3_600_000);
+    const usesOf = (accessor: string, count: number) =>
+      Array.from({ length: count }, (_, at) => {
+        return { accessor, address: `192.0.2.${at}`, hour, count: 1, first: hour, last: hour + at };
+      });
+    await append("15/1", batchOf([], { uses: [...usesOf("everywhere", 201), ...usesOf("here", 200)] }));
+    forgetAuditObjects();
+    const [many, few] = [await ask({ accessor: "everywhere" }), await ask({ accessor: "here" })];
+    expect([many.uses?.length, many.uses?.at(-1)?.address, many.more_uses]).toEqual([200, "192.0.2.1", true]);
+    expect([few.uses?.length, few.more_uses]).toEqual([200, false]);
+  });
+
   it("alive or dead, shows who made it, what it did, from where, and its descendants", async () => {
     const ci = await createToken(root, { display_name: "ci", policies: ["root"] });
     const child = await createToken(ci.client_token, { policies: ["root"] });

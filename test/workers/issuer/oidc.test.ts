@@ -169,7 +169,16 @@ describe("a key", () => {
     await post(oidc("key/plain"), { verification_ttl: "3h" });
     expect((await get(oidc("key/plain"))).body.data).toEqual({ ...shown, verification_ttl: 10_800 });
     expect(JSON.parse(JSON.stringify((await get(`${oidc("key")}?list=true`)).body.data.keys))).toContain("plain");
+    // Verifiers may cache all keys for a quarter of the shortest rotation period, and at most an hour.
+    const cached = async () => (await call("GET", oidc(".well-known/keys"))).headers.get("Cache-Control");
+    await post(oidc("key/longer"), { algorithm: "EdDSA", rotation_period: "24h" });
+    expect(await cached()).toBe("max-age=900");
+    // What another isolate has copied is current until a key is deleted.
+    const { revision = null } = (await oidcIssuerOf(bindings).published(null)) ?? {};
+    expect(await oidcIssuerOf(bindings).published(revision)).toBeNull();
     expect((await call("DELETE", oidc("key/plain"), { token: root })).status).toBe(204);
+    expect(await oidcIssuerOf(bindings).published(revision)).not.toBeNull();
+    expect(await cached()).toBe("max-age=3600");
     expect((await get(oidc("key/plain"))).status).toBe(404);
   });
 
