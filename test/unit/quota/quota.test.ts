@@ -60,6 +60,7 @@ describe("a quota that is written", () => {
     [{ interval: -5 }, "interval must be from 1 to 86400 seconds"],
     [{ interval: 86_401 }, "interval must be from 1 to 86400 seconds"],
     [{ blockInterval: -1 }, "block_interval must be from 0 to 86400 seconds"],
+    [{ blockInterval: 86_401 }, "block_interval must be from 0 to 86400 seconds"],
     [{ path: "nope" }, "invalid mount path: no mount serves it"],
     [{ path: "auth" }, "invalid mount path: no mount serves it"],
     [{ path: "auth/token", role: "a" }, 'Mount path "auth/token/" does not support use with role-based quotas'],

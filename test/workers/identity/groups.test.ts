@@ -97,9 +97,14 @@ describe("a group", () => {
   });
 
   it("is listed by id and by name, in pages, and found by either", async () => {
-    const id = await made("group", { name: "listed" });
+    const below = await made("group", { name: "listed below" });
+    const member_entity_ids = [await made("entity", { name: "first" }), await made("entity", { name: "second" })];
+    const id = await made("group", { name: "listed", member_entity_ids, member_group_ids: [below] });
     const byId = (await call("GET", "identity/group/id?list=true", { token: root })).body.data;
-    expect(byId.key_info).toMatchObject({ [id]: { name: "listed", num_member_entities: 0, num_parent_groups: 0 } });
+    expect(byId.key_info).toMatchObject({
+      [id]: { name: "listed", num_member_entities: 2, num_parent_groups: 0 },
+      [below]: { name: "listed below", num_member_entities: 0, num_parent_groups: 1 },
+    });
     const page = await call("GET", "identity/group/name?list=true&after=listec&limit=1", { token: root });
     expect(page.body.data.keys).toEqual(["listed"]);
     expect((await post("lookup/group", { name: "LISTED" })).body.data.id).toBe(id);
