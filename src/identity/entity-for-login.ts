@@ -1,5 +1,6 @@
 import { nameKey } from "../base/case-folding.ts";
 import { GenerationalCache } from "../base/generational-cache.ts";
+import { attempted } from "../base/lost-call-retry.ts";
 import { DENIED, err, type Failure, ok, type Result } from "../base/result.ts";
 import { maxCopyAgeMs } from "../system/copy-age.ts";
 import { aliasKey, entityCopies, loadGroups, loadState, loadView, policiesWith } from "./entity-copies.ts";
@@ -93,7 +94,7 @@ async function withLoginGroups(
   const after = (await loadGroups(env)).afterLogin(mountAccessor, names, state.groupIds);
   if (after.size === state.groupIds.length && state.groupIds.every((id) => after.has(id))) return state;
   const { id } = state.entity;
-  await identityOf(env).setLoginGroups(id, mountAccessor, names);
+  await attempted(env, (attempt) => identityOf(env).setLoginGroups(id, mountAccessor, names, attempt));
   entityCopies.forget(id);
   const written = await loadState(env, id);
   if (written === null || written.entity.id === id) return written;

@@ -17,6 +17,9 @@ const IDENTITY_RULES = {
     "listGroups",
     "readGroupAlias",
     "listGroupAliases",
+    "admitShard",
+    "forgetEntities",
+    "merge",
   ],
 } as const;
 
@@ -43,6 +46,16 @@ const SHARD_RULES = {
     "withPolicy",
     "searchAliases",
     "havingPart",
+    "addMerged",
+    "removeMerged",
+    "mergeInto",
+    "redirectMerged",
+    "dropMerged",
+    "putDirectoryEntries",
+    "reserveAlias",
+    "claimAlias",
+    "activateAlias",
+    "dropReservedAlias",
   ],
 } as const;
 

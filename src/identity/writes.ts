@@ -1,4 +1,5 @@
 import { currentTime } from "../base/clock.ts";
+import { attempted, changedOnce } from "../base/lost-call-retry.ts";
 import { inGroups } from "../base/parallel.ts";
 import { err, invalid, ok, type Result, refuse, unavailable } from "../base/result.ts";
 import type { IdentityEnv } from "./env.ts";
@@ -61,14 +62,19 @@ export async function writeEntity(
   if (!entity) return createEntity(env, write, attempt);
   const name = write.name ?? entity.name;
   if (name !== entity.name && (await nameEntity(env, entity.id, name)) !== entity.id) return err(ENTITY_NAME_TAKEN);
-  const isWritten = await homeOf(env, entity.id)?.writeEntity(entity.id, write, currentTime());
-  return isWritten ? ok({ id: entity.id, name, created: false }) : err(ENTITY_NOT_FOUND);
+  const { id: entityId } = entity;
+  const now = currentTime();
+  return changedOnce(env, async (call) => {
+    const isWritten = await homeOf(env, entityId)?.writeEntity(entityId, write, now, call);
+    return isWritten ? ok({ id: entityId, name, created: false }) : err(ENTITY_NOT_FOUND);
+  });
 }
 
 async function createEntity(env: IdentityEnv, write: EntityWrite, attempt: number): Promise<Result<Written>> {
   const shard = randomShard();
   const id = newEntityId(shard);
-  await entityShard(env, shard).createEntity(id, write, currentTime());
+  const now = currentTime();
+  await attempted(env, (call) => entityShard(env, shard).createEntity(id, write, now, call));
   const { name } = write;
   if (name === null) return ok({ id, name: nameOfEntity(id), created: true });
   if ((await nameEntity(env, id, name)) === id) return ok({ id, name, created: true });
@@ -79,9 +85,11 @@ async function createEntity(env: IdentityEnv, write: EntityWrite, attempt: numbe
 
 /** Gives an entity a name, unless another entity has it. Returns the id of the entity that has the name then. */
 async function nameEntity(env: IdentityEnv, id: string, name: string): Promise<string> {
-  const holder = await identityOf(env).nameEntity(id, name, null);
+  const nameIt = async (insteadOf: string | null): Promise<string> =>
+    (await attempted(env, (call) => identityOf(env).nameEntity(id, name, insteadOf, call))).answer;
+  const holder = await nameIt(null);
   const isTaken = holder === id || (await findEntity(env, { id: holder })) !== null;
-  return isTaken ? holder : identityOf(env).nameEntity(id, name, holder);
+  return isTaken ? holder : nameIt(holder);
 }
 
 /**
@@ -97,7 +105,12 @@ export async function deleteEntities(env: IdentityEnv, keys: readonly IdOrName[]
     return (await findEntity(env, key))?.id ?? identityOf(env).entityOfName(key.name);
   });
   const ids = named.filter((id) => id !== null);
-  const deleted = await askHomes(env, ids, (home, here) => home.deleteEntities(here));
+  const deleted = await askHomes(env, ids, async (home, here) => {
+    const { answer, isRepetition } = await attempted(env, () => home.deleteEntities(here));
+    if (!isRepetition) return answer;
+    // An earlier attempt may have deleted them. What they left behind is not known then, as after a crash.
+    return here.map((id) => answer.find((one) => one.id === id) ?? { id, aliases: [], mergedIds: [] });
+  });
   const aliases = deleted.flatMap((entity) => entity.aliases);
   await inGroups(aliases, (alias) => releaseAlias(env, alias));
   const mergedIds = deleted.flatMap((entity) => entity.mergedIds);
@@ -113,7 +126,8 @@ export async function writeGroup(env: IdentityEnv, id: string | null, write: Gro
   const ids = write.memberEntityIds ?? [];
   const existing = new Set(await askHomes(env, ids, (home, here) => home.existing(here)));
   if (!ids.every((member) => existing.has(member))) return refuse("member_entity_ids holds an id that is no entity");
-  return identityOf(env).writeGroup(id, write, currentTime());
+  const now = currentTime();
+  return changedOnce(env, (attempt) => identityOf(env).writeGroup(id, write, now, attempt));
 }
 
 const ALIAS_IS_CHANGING = unavailable("the alias is being changed; try again");
@@ -182,18 +196,38 @@ export async function deleteAlias(env: IdentityEnv, id: string): Promise<Result<
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
     const alias = await readAlias(env, id);
     // Another write may have moved the alias since it was read.
-    const isDropped = alias && (await homeOf(env, alias.entityId)?.dropAlias(alias.entityId, id));
+    const isDropped = alias && (await dropAlias(env, alias));
     if (alias && isDropped) await releaseAlias(env, alias);
     if (!alias || isDropped) return ok(alias);
   }
   return err(ALIAS_IS_CHANGING);
 }
 
+/** Removes an alias from its entity. False when the entity does not have it. */
+async function dropAlias(env: IdentityEnv, { id, entityId }: AliasRecord): Promise<boolean> {
+  const dropped = await attempted(env, async (call) => homeOf(env, entityId)?.dropAlias(entityId, id, call));
+  return dropped.answer === true;
+}
+
 /** Deletes the pointers to an alias after its entity has lost it. Safe to repeat. */
 export async function releaseAlias(env: IdentityEnv, alias: AliasRecord): Promise<void> {
-  const { id, entityId } = alias;
-  await shardAt(env, alias).releaseAlias(alias, entityId);
-  if (!isNative(alias)) await shardOfId(env, id)?.releaseAlias({ mountAccessor: BY_ALIAS_ID, name: id }, entityId);
+  await releasePlace(env, shardAt(env, alias), alias, alias.entityId);
+  if (!isNative(alias)) await releaseId(env, alias);
+}
+
+/** Deletes the pointer from the id of an alias to its entity. */
+async function releaseId(env: IdentityEnv, { id, entityId }: AliasRecord): Promise<void> {
+  const shard = shardOfId(env, id);
+  if (shard) await releasePlace(env, shard, { mountAccessor: BY_ALIAS_ID, name: id }, entityId);
+}
+
+async function releasePlace(
+  env: IdentityEnv,
+  shard: DurableObjectStub<EntityShard>,
+  place: AliasPlace,
+  entityId: string,
+): Promise<void> {
+  await attempted(env, (call) => shard.releaseAlias(place, entityId, call));
 }
 
 async function addWithEntity(env: IdentityEnv, place: AliasPlace, write: AliasWrite): Promise<Result<WrittenAlias>> {
@@ -258,10 +292,10 @@ async function put(env: IdentityEnv, alias: AliasRecord, before: AliasRecord | n
     return err(ALIAS_IS_CHANGING);
   }
   if (before && before.entityId !== entityId) {
-    await homeOf(env, before.entityId)?.dropAlias(before.entityId, id);
-    if (isNative(alias)) await shardOfItsId?.releaseAlias(byId, before.entityId);
+    await dropAlias(env, before);
+    if (isNative(alias)) await releaseId(env, before);
   }
-  if (before && !isSamePlace(before, alias)) await shardAt(env, before).releaseAlias(before, before.entityId);
+  if (before && !isSamePlace(before, alias)) await releasePlace(env, shardAt(env, before), before, before.entityId);
   return ok({ id, entityId, entityIds: [...new Set([entityId, before?.entityId ?? entityId])] });
 }
 
@@ -273,7 +307,7 @@ async function leadBack(env: IdentityEnv, alias: AliasRecord, from: string): Pro
   await claim(env, shardAt(env, alias), alias, entityId, moved);
   const shardOfItsId = shardOfId(env, id);
   if (!shardOfItsId) return;
-  if (isNative(alias)) await shardOfItsId.releaseAlias({ mountAccessor: BY_ALIAS_ID, name: id }, from);
+  if (isNative(alias)) await releaseId(env, moved);
   else await claim(env, shardOfItsId, { mountAccessor: BY_ALIAS_ID, name: id }, entityId, moved);
 }
 

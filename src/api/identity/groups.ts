@@ -1,5 +1,6 @@
 import type { Route } from "../../auth/route.ts";
 import { currentTime } from "../../base/clock.ts";
+import { attempted, changedOnce } from "../../base/lost-call-retry.ts";
 import { ok, refuse } from "../../base/result.ts";
 import type { GroupRecord, GroupWrite } from "../../identity/model.ts";
 import { commonWrite, nameProblem } from "../../identity/name-and-metadata.ts";
@@ -38,7 +39,7 @@ const KIND: NamedKind<GroupRecord, Values<typeof FIELDS>, GroupWrite> = {
     return alias && identityOf(env).readGroup({ id: alias.groupId });
   },
   async delete(env, key) {
-    await identityOf(env).deleteGroup(key);
+    await attempted(env, (attempt) => identityOf(env).deleteGroup(key, attempt));
     return ok(null);
   },
   change(fields) {
@@ -74,7 +75,7 @@ const ALIAS_ROUTES = routesById({
   list: (env, after, limit) => identityOf(env).listGroupAliases(after, limit),
   read: (env, key) => identityOf(env).readGroupAlias(key),
   async delete(env, { id }) {
-    await identityOf(env).deleteGroupAlias(id);
+    await attempted(env, (attempt) => identityOf(env).deleteGroupAlias(id, attempt));
     return ok(null);
   },
   change({ name, mount_accessor: mountAccessor, canonical_id: groupId }, mounts) {
@@ -86,7 +87,8 @@ const ALIAS_ROUTES = routesById({
     return ok({ name, mountAccessor, groupId: groupId || null });
   },
   async write(env, id, change) {
-    const written = await identityOf(env).writeGroupAlias(id, change, currentTime());
+    const now = currentTime();
+    const written = await changedOnce(env, (attempt) => identityOf(env).writeGroupAlias(id, change, now, attempt));
     if (!written.ok) return written;
     return ok(written.value && { id: written.value.id, canonical_id: written.value.groupId });
   },

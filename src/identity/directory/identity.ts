@@ -1,4 +1,5 @@
 import { currentTime, type Ms } from "../../base/clock.ts";
+import type { CallAttempt } from "../../base/lost-call-retry.ts";
 import { inGroups } from "../../base/parallel.ts";
 import { DENIED, err, ok, type Result, refuse } from "../../base/result.ts";
 import { columnOf, Tables } from "../../storage/tables.ts";
@@ -84,15 +85,22 @@ export class Identity extends GroveObject<IdentityEnv> {
    * Gives an entity a name, unless another entity has it. Returns the id of the entity that has the name then.
    * @param insteadOf an entity that the caller found deleted: it is removed from the names and groups first.
    */
-  async nameEntity(entityId: string, name: string, insteadOf: string | null): Promise<string> {
-    return this.#change(() => {
+  async nameEntity(
+    entityId: string,
+    name: string,
+    insteadOf: string | null,
+    attempt: CallAttempt = {},
+  ): Promise<string> {
+    const named = await this.#change(attempt, () => {
       if (insteadOf !== null) this.#forget(insteadOf);
       const holder = this.#names.holderOf(name) ?? entityId;
-      if (holder !== entityId) return holder;
+      if (holder !== entityId) return ok(holder);
       this.#names.put(entityId, name);
       this.#changed.add(entityId);
-      return entityId;
+      return ok(entityId);
     });
+    if (!named.ok) throw new Error("the answer of a call that named an entity is missing");
+    return named.value;
   }
 
   /** Returns at most `limit` names that operators gave to entities, after `after`, in order. */
@@ -110,8 +118,9 @@ export class Identity extends GroveObject<IdentityEnv> {
   /** Removes deleted entities from the names and the groups. Safe to repeat. */
   async forgetEntities(entityIds: readonly string[]): Promise<void> {
     if (!this.tables.exist) return;
-    await this.#change(() => {
+    await this.#change({}, () => {
       for (const id of entityIds) this.#forget(id);
+      return ok(null);
     });
   }
 
@@ -130,7 +139,7 @@ export class Identity extends GroveObject<IdentityEnv> {
   async beginMerge(from: readonly string[], into: string): Promise<Result<null>> {
     await this.keys.open();
     this.#mergeTables.create();
-    return this.#change(() => {
+    return this.#change({}, () => {
       const other = this.#merges.naming([...from, into]).find(({ target }) => target !== into);
       if (other) {
         const { source, target } = other;
@@ -169,13 +178,18 @@ export class Identity extends GroveObject<IdentityEnv> {
   }
 
   /** Replaces an entity's external groups of a mount by the groups with these alias names. Called at a login. */
-  async setLoginGroups(entityId: string, mountAccessor: string, names: readonly string[]): Promise<void> {
-    await this.#change(() => this.#groups.setLoginGroups(entityId, mountAccessor, names));
+  async setLoginGroups(
+    entityId: string,
+    mountAccessor: string,
+    names: readonly string[],
+    attempt: CallAttempt = {},
+  ): Promise<void> {
+    await this.#change(attempt, () => ok(this.#groups.setLoginGroups(entityId, mountAccessor, names)));
   }
 
   /** Creates or changes a group. See `GroupStore.write`. */
-  async writeGroup(id: string | null, write: GroupWrite, now: Ms): Promise<Result<Written>> {
-    return this.#change(() => this.#groups.write(id, write, now));
+  async writeGroup(id: string | null, write: GroupWrite, now: Ms, attempt: CallAttempt = {}): Promise<Result<Written>> {
+    return this.#change(attempt, () => this.#groups.write(id, write, now));
   }
 
   /** Returns the group with this id or name, with its members and parents; null when there is none. */
@@ -184,9 +198,9 @@ export class Identity extends GroveObject<IdentityEnv> {
     return this.#groups.read(key);
   }
 
-  /** Deletes a group; its members stay. Safe to repeat. */
-  async deleteGroup(key: IdOrName): Promise<void> {
-    if (this.tables.exist) await this.#change(() => this.#groups.delete(key));
+  /** Deletes a group; its members stay. */
+  async deleteGroup(key: IdOrName, attempt: CallAttempt = {}): Promise<void> {
+    if (this.tables.exist) await this.#change(attempt, () => ok(this.#groups.delete(key)));
   }
 
   /** Returns at most `limit` groups after `after`, which is an id or a name as `order` says. */
@@ -196,8 +210,8 @@ export class Identity extends GroveObject<IdentityEnv> {
   }
 
   /** Creates or changes a group alias. See `GroupStore.writeAlias`. */
-  async writeGroupAlias(id: string | null, write: GroupAliasWrite, now: Ms) {
-    return this.#change(() => this.#groups.writeAlias(id, write, now));
+  async writeGroupAlias(id: string | null, write: GroupAliasWrite, now: Ms, attempt: CallAttempt = {}) {
+    return this.#change(attempt, () => this.#groups.writeAlias(id, write, now));
   }
 
   /** Returns a group alias by its id, or by its name on a mount without regard to case; null when there is none. */
@@ -206,9 +220,9 @@ export class Identity extends GroveObject<IdentityEnv> {
     return this.#groups.readAlias(key);
   }
 
-  /** Deletes a group alias; its group loses all members. Safe to repeat. */
-  async deleteGroupAlias(id: string): Promise<void> {
-    if (this.tables.exist) await this.#change(() => this.#groups.deleteAlias(id));
+  /** Deletes a group alias; its group loses all members. */
+  async deleteGroupAlias(id: string, attempt: CallAttempt = {}): Promise<void> {
+    if (this.tables.exist) await this.#change(attempt, () => ok(this.#groups.deleteAlias(id)));
   }
 
   /** Returns at most `limit` group aliases after the id `after`. */
@@ -217,14 +231,17 @@ export class Identity extends GroveObject<IdentityEnv> {
     return this.#groups.listAliases(after, limit);
   }
 
-  /** Makes a change in one transaction, then sends the entries of changed entities to their shards. */
-  async #change<T>(write: () => T): Promise<T> {
+  /**
+   * Makes a change in one transaction, unless another attempt of its call has. Then sends the entries of changed entities
+   * to their shards.
+   */
+  async #change<T>(attempt: CallAttempt, write: () => Result<T>): Promise<Result<T>> {
     await this.keys.open();
     this.tables.create();
     this.#unsent.createTables();
-    const value = this.#apply(write);
+    const changed = this.carriedOut.once(attempt, () => this.#apply(write));
     await this.#send();
-    return value;
+    return changed;
   }
 
   /** Makes a change in one transaction, which also queues the entries of changed entities. */

@@ -1,5 +1,6 @@
 import type { Ms } from "../../base/clock.ts";
-import { DENIED, err, invalid, ok, type Result } from "../../base/result.ts";
+import type { CallAttempt } from "../../base/lost-call-retry.ts";
+import { DENIED, err, invalid, NOT_FOUND, ok, type Result } from "../../base/result.ts";
 import { type PolicyUsage, usageOf } from "../../policy/usage.ts";
 import { Tables } from "../../storage/tables.ts";
 import { GroveObject } from "../../system/grove-object.ts";
@@ -174,16 +175,28 @@ export class EntityShard extends GroveObject<IdentityEnv> {
   }
 
   /** Creates an entity without an alias. `id` is a new one, in this shard. */
-  async createEntity(id: string, write: Omit<EntityWrite, "name">, now: Ms): Promise<void> {
+  async createEntity(id: string, write: Omit<EntityWrite, "name">, now: Ms, attempt: CallAttempt = {}): Promise<void> {
     await this.#openForWrite(shardOfEntity(id) ?? 0);
-    this.#entities.insert(newEntity(id, write, null, now), null);
+    this.carriedOut.once(attempt, () => {
+      this.#entities.insert(newEntity(id, write, null, now), null);
+      return ok(null);
+    });
   }
 
   /** Changes an entity. @returns false when there is none. */
-  async writeEntity(id: string, write: Omit<EntityWrite, "name">, now: Ms): Promise<boolean> {
+  async writeEntity(
+    id: string,
+    write: Omit<EntityWrite, "name">,
+    now: Ms,
+    attempt: CallAttempt = {},
+  ): Promise<boolean> {
     const found = await this.#good(id);
-    if (found) this.#entities.update(found, changedEntity(found.entity, write, now));
-    return found !== null;
+    const written = this.carriedOut.once(attempt, () => {
+      if (!found) return NOT_FOUND;
+      this.#entities.update(found, changedEntity(found.entity, write, now));
+      return ok(null);
+    });
+    return written.ok;
   }
 
   /** Deletes entities, also tampered ones. Safe to repeat. @returns what other objects still have about them. */
@@ -332,10 +345,14 @@ export class EntityShard extends GroveObject<IdentityEnv> {
   }
 
   /** Removes an alias, active or reserved, from an entity. @returns false when the entity does not have it. */
-  async dropAlias(entityId: string, aliasId: string): Promise<boolean> {
+  async dropAlias(entityId: string, aliasId: string, attempt: CallAttempt = {}): Promise<boolean> {
     const found = await this.#good(entityId);
-    if (found) this.#entities.update(found, withoutAlias(found.entity, aliasId));
-    return found !== null && [...found.entity.aliases, ...found.entity.reserved].some(({ id }) => id === aliasId);
+    const dropped = this.carriedOut.once(attempt, () => {
+      if (!found || !allAliasesOf(found.entity).some(({ id }) => id === aliasId)) return NOT_FOUND;
+      this.#entities.update(found, withoutAlias(found.entity, aliasId));
+      return ok(null);
+    });
+    return dropped.ok;
   }
 
   /** Undoes the first step. Safe to repeat. */
@@ -344,9 +361,9 @@ export class EntityShard extends GroveObject<IdentityEnv> {
     if (found) this.#entities.update(found, withoutReserved(found.entity, aliasId));
   }
 
-  /** Deletes the pointer from an alias name to an entity, in the shard that the name leads to. Safe to repeat. */
-  releaseAlias(place: AliasPlace, entityId: string): void {
-    this.#entities.release(place, entityId);
+  /** Deletes the pointer from an alias name to an entity, in the shard that the name leads to. */
+  releaseAlias(place: AliasPlace, entityId: string, attempt: CallAttempt = {}): void {
+    this.deleteOnce(attempt, () => this.#entities.release(place, entityId));
   }
 
   /** Returns the entities that have this policy themselves, among the first `MAX_SEARCHED`. */

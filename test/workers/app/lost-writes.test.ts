@@ -1,6 +1,9 @@
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { CLUSTER, NETWORK } from "../../../src/app/deployments.ts";
+import { Identity } from "../../../src/identity/directory/identity.ts";
+import { entityForLogin } from "../../../src/identity/entity-for-login.ts";
+import { EntityShard } from "../../../src/identity/shard/entity-shard.ts";
 import { OidcIssuer } from "../../../src/issuer/oidc-issuer.ts";
 import { LeaseWalk } from "../../../src/lease/prefix-revocation.ts";
 import { AppRoleAuth } from "../../../src/methods/approle/app-role-auth.ts";
@@ -514,6 +517,156 @@ describe("a mount in a cluster", () => {
     expect(calls).toHaveLength(2);
     const marks = await bindings.SYSTEM.getByName("system").watermarks();
     expect(marks.filter(({ scope }) => scope.includes("tuned"))).toHaveLength(1);
+  });
+});
+
+describe("identity in a cluster", () => {
+  const named = (name: string) => get(`identity/entity/name/${name}`);
+  let count = 0;
+
+  /** Writes of all kinds, and what is stored then. */
+  async function writeAll() {
+    const by = `-${count++}`;
+    const done = async (answer: ReturnType<typeof post>) => {
+      const { status, body } = await answer;
+      expect(status).toBeLessThan(300);
+      return body?.data;
+    };
+    const { accessor: first } = (await get("sys/auth/approle")).body.data;
+    const { accessor: second } = (await get("sys/auth/tuned")).body.data;
+    const { id } = await done(post("identity/entity", { name: `first${by}` }));
+    const { id: other } = await done(post("identity/entity", { name: `other${by}` }));
+    const { id: gone } = await done(post("identity/entity", { name: `gone${by}` }));
+    await done(post(`identity/entity/id/${id}`, { name: `renamed${by}`, metadata: { a: "b" } }));
+    const { id: alias } = await done(
+      post("identity/entity-alias", { name: `a${by}`, mount_accessor: first, canonical_id: id }),
+    );
+    await done(post(`identity/entity-alias/id/${alias}`, { name: `b${by}`, mount_accessor: first }));
+    await done(post(`identity/entity-alias/id/${alias}`, { canonical_id: other }));
+    const { id: dropped } = await done(
+      post("identity/entity-alias", { name: `c${by}`, mount_accessor: second, canonical_id: id }),
+    );
+    await done(remove(`identity/entity-alias/id/${dropped}`));
+    await done(remove(`identity/entity/name/gone${by}`));
+    await done(post("identity/entity/merge", { to_entity_id: id, from_entity_ids: [other] }));
+    const group = { name: `group${by}`, member_entity_ids: [id] };
+    const { id: groupId } = await done(post("identity/group", group));
+    await done(post("identity/group", { ...group, policies: ["p"] }));
+    const external = { type: "external", name: `external${by}` };
+    const { id: externalId } = await done(post("identity/group", external));
+    const member = { mount_accessor: first, canonical_id: externalId };
+    const { id: groupAlias } = await done(post("identity/group-alias", { ...member, name: `g${by}` }));
+    await done(remove(`identity/group-alias/id/${groupAlias}`));
+    await done(remove(`identity/group/name/external${by}`));
+    const entity = (await named(`renamed${by}`)).body.data;
+    const names = JSON.stringify(entity.aliases).match(/(?<="name":")[^"]*/g);
+    expect([entity.id, names, entity.metadata]).toEqual([id, [`b${by}`], { a: "b" }]);
+    expect([entity.merged_entity_ids, entity.group_ids]).toEqual([[other], [groupId]]);
+    for (const name of ["first", "gone"]) expect((await named(name + by)).status).toBe(404);
+    for (const one of [dropped, gone]) {
+      expect((await get(`identity/entity-alias/id/${one}`)).status).toBe(404);
+      expect((await get(`identity/entity/id/${one}`)).status).toBe(404);
+    }
+    expect((await get(`identity/group/id/${groupId}`)).body.data.policies).toEqual(["p"]);
+    expect((await get(`identity/group/id/${externalId}`)).status).toBe(404);
+    return Number((await get("identity/entity/id?list=true")).body.data.keys.length);
+  }
+
+  const DIRECTORY = ["admitShard", "nameEntity", "forgetEntities", "merge", "writeGroup", "deleteGroup"];
+  const OF_ALIASES = ["reserveAlias", "claimAlias", "activateAlias", "dropAlias", "releaseAlias"];
+  const OF_ENTITIES = [
+    "createEntity",
+    "writeEntity",
+    "deleteEntities",
+    "addMerged",
+    "mergeInto",
+    "putDirectoryEntries",
+  ];
+  const CALLS = [
+    ...[...DIRECTORY, "writeGroupAlias", "deleteGroupAlias"].map((name) => [name, Identity as never] as const),
+    ...[...OF_ALIASES, ...OF_ENTITIES].map((name) => [name, EntityShard as never] as const),
+  ];
+
+  it.each(CALLS)("is written once: calls of %s are lost", async (method, type) => {
+    const before = await writeAll();
+    for (const when of WHEN) {
+      // Every second call is lost, so that each is repeated once.
+      const { calls, end } = atCalls(
+        type,
+        method as never,
+        (async ({ proceed }: { proceed: () => unknown }) => {
+          if (calls.length % 2 === 0) return proceed();
+          if (when === "after") await proceed();
+          throw new Error(LOST);
+        }) as never,
+      );
+      const entities = await writeAll();
+      end();
+      expect(entities).toBe(before + (when === "before" ? 1 : 2));
+      if (method !== "admitShard") expect(calls.length).toBeGreaterThan(1);
+    }
+  });
+
+  it.each(WHEN)("has the groups of a login: the call is lost %s it was carried out", async (when) => {
+    const { accessor } = (await get("sys/auth/approle")).body.data;
+    const { id } = (await post("identity/group", { type: "external", name: `of-login-${when}` })).body.data;
+    await post("identity/group-alias", { name: when, mount_accessor: accessor, canonical_id: id });
+    const { calls } = atNth(Identity, "setLoginGroups", 1, losing(when));
+    const alias = { mountAccessor: accessor, name: `login-${when}`, metadata: null, groups: [when] };
+    const entity = await entityForLogin(bindings, alias);
+    expect(calls).toHaveLength(2);
+    const members = (await get(`identity/group/id/${id}`)).body.data.member_entity_ids;
+    expect(members).toEqual([entity.ok && entity.value.entity.id]);
+  });
+
+  it("names the entity that a repeated deletion has ended in the audit log", async () => {
+    const { id } = (await post("identity/entity", { name: "audited" })).body.data;
+    const { calls } = atNth(EntityShard, "deleteEntities", 1, losing("after"));
+    const lines: string[] = [];
+    vi.spyOn(console, "log").mockImplementation((line: string) => void lines.push(line));
+    expect((await remove(`identity/entity/id/${id}`)).status).toBe(204);
+    expect(calls).toHaveLength(2);
+    expect(lines.filter((line) => line.includes('"target_entities"') && line.includes(id))).not.toEqual([]);
+  });
+
+  it("gives the id of a group that was renamed before the repetition, and makes no second one", async () => {
+    const renamed = async () => {
+      const { id } = (await get("identity/group/name/repeated")).body.data;
+      expect((await post(`identity/group/id/${id}`, { name: "later" })).status).toBe(204);
+    };
+    atNth(Identity, "writeGroup", 1, losing("after", renamed));
+    const { id } = (await post("identity/group", { name: "repeated" })).body.data;
+    expect((await get("identity/group/name/later")).body.data.id).toBe(id);
+    expect((await get("identity/group/name/repeated")).status).toBe(404);
+  });
+
+  it("keeps the name that another request gave an entity before the repetition", async () => {
+    const { id } = (await post("identity/entity", { name: "before" })).body.data;
+    const rename = (name: string) => post(`identity/entity/id/${id}`, { name });
+    atNth(
+      Identity,
+      "nameEntity",
+      1,
+      losing("after", () => rename("newer")),
+    );
+    expect((await rename("older")).status).toBe(204);
+    expect((await get(`identity/entity/id/${id}`)).body.data.name).toBe("newer");
+  });
+
+  it("keeps an alias that got its name back before its pointer is deleted again", async () => {
+    const { accessor } = (await get("sys/auth/approle")).body.data;
+    const { id } = (await post("identity/entity-alias", { name: "one", mount_accessor: accessor })).body.data;
+    const rename = (name: string) => post(`identity/entity-alias/id/${id}`, { name, mount_accessor: accessor });
+    await rename("two");
+    atNth(
+      EntityShard,
+      "releaseAlias",
+      1,
+      losing("after", () => rename("two")),
+    );
+    expect((await rename("three")).status).toBe(200);
+    const found = await post("identity/lookup/entity", { alias_name: "two", alias_mount_accessor: accessor });
+    expect(found.status).toBe(200);
   });
 });
 
