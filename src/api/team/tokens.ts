@@ -59,8 +59,9 @@ const ROTATION = strictSchema({
 const MAX_DELETED = 100;
 const DELETED = `data must be a list of 1 to ${MAX_DELETED} authentication-tokens with their ids`;
 
+/** Clients that are generated from HCP Terraform's description, as go-tfe 2, send no type. */
 const IDENTIFIER = fieldSchema({
-  type: oneOf(["authentication-tokens", "team-tokens"], DELETED),
+  type: sent(oneOf(["authentication-tokens", "team-tokens"], DELETED)),
   id: exactString(DELETED),
 });
 

@@ -222,6 +222,14 @@ describe("deletion of several tokens", () => {
     expect(await listed()).toEqual([kept.id]);
   });
 
+  it("204: of identifiers without a type, or with that of lists", async () => {
+    const [untyped, ofList] = [await describeToken(root, teamId, "a"), await describeToken(root, teamId, "b")];
+    const body = { data: [{ id: untyped.id }, { type: "team-tokens", id: ofList.id }] };
+    const answer = await api("DELETE", `organizations/${organization}/team-tokens`, { token: root, body });
+    expect(answer.status).toBe(204);
+    expect(await Promise.all([untyped, ofList].map(({ text }) => statusOf(text)))).toEqual([401, 401]);
+  });
+
   it("422: with an id that is none of the organization's, and then none is deleted", async () => {
     const { id, text } = await describeToken(root, teamId, "a");
     const elsewhere = await createOrganization(root, `${organization}-elsewhere`);
