@@ -107,7 +107,7 @@ async function serveCaller(
   const context = { ...readyContext(c, installation), params, presented };
   const opened = route ? await route.open(context, request.data) : err(found.ok ? UNSUPPORTED : found.error);
   const access = await accessOf(context, request, found.ok ? found.value : null);
-  if (access.alternatePath !== undefined) request.notes.alternatePath = access.alternatePath;
+  request.notes.alternatePath = access.alternatePath ?? access.path;
   const malformed = route !== null && !opened.ok;
   const call = { presented, access, clientAddress: request.clientAddress, malformed, line };
   const authorized = await authorizeCall(env, installation, call, async () =>

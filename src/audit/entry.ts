@@ -1,3 +1,4 @@
+import { nameKey } from "../base/case-folding.ts";
 import type { Ms } from "../base/clock.ts";
 
 /** Maximum length of the line of a record, in characters. The writer cuts metadata until a line fits. */
@@ -20,8 +21,7 @@ export interface AuditEntry {
   readonly line: string;
   /**
    * The keys by which the record is found: each `kind:value`, see `mentionOf`. "accessor" names the caller's token, or
-   * a token that was made, changed or ended; by its keyed hash if it has no accessor. The value of "role" is `<mount>
-   * <role>`.
+   * a token that was made, changed or ended; by its keyed hash if it has no accessor. For a role see `mentionOfRole`.
    */
   readonly mentions: readonly string[];
 }
@@ -53,4 +53,12 @@ export type AppendAnswer = "stored" | "full";
 
 export function mentionOf(kind: MentionKind, value: string): string {
   return `${kind}:${value}`;
+}
+
+/** Its roles are the only ones whose names are compared exactly. */
+const TOKEN_MOUNT = "auth/token/";
+
+/** The mention of a role, which is one in any case: nobody can hide a change by another spelling of the name. */
+export function mentionOfRole(mount: string, role: string): string {
+  return mentionOf("role", `${mount} ${mount === TOKEN_MOUNT ? role : nameKey(role)}`);
 }

@@ -1,6 +1,13 @@
 import type { Failure } from "../base/result.ts";
 import type { AuditAuth, AuditLine } from "../wire/audit.ts";
-import { type AuditEntry, MAX_MENTIONS, MAX_RECORD_LENGTH, type MentionKind, mentionOf } from "./entry.ts";
+import {
+  type AuditEntry,
+  MAX_MENTIONS,
+  MAX_RECORD_LENGTH,
+  type MentionKind,
+  mentionOf,
+  mentionOfRole,
+} from "./entry.ts";
 
 /**
  * What becomes of an answered request in the store: a `record`, a `refusal` of a client without a token that can be
@@ -78,13 +85,13 @@ export function isRefused(fate: Fate, failure: AnsweredRequest["failure"]): bool
   return fate === "refusal" || (fate === "record" && failure !== null && !FAULTS.has(failure));
 }
 
-/** Mount and role in the path of a role, or of the creation of a token through it. */
-const ROLE_PATH = /^(auth\/.+?\/)(?:roles?|create)\/([^/]+)(?:$|\/)/;
+/** The role in the path below its mount: that of the role, or of the creation of a token through it. */
+const ROLE_PATH = /^(?:roles?|create)\/([^/]+)(?:$|\/)/;
 const ORGANIZATION_PATH = /^organizations\/([^/]+)/;
 
 /** What a record is found by and its line does not name in a field of its own. */
 interface AlsoNamed {
-  /** The second path of the resource: for a team, it contains the organization. */
+  /** Another path of the resource: for a team, it contains the organization, for a new token the role in the body. */
   readonly alternatePath?: string | undefined;
   /** The accessor of the secret-id of a login. The line has it as the principal, which may also be a JWT's subject. */
   readonly secretId?: string | undefined;
@@ -112,9 +119,12 @@ export function mentionsOf(line: AuditLine, { alternatePath = "", secretId }: Al
   add("entity", caller?.entity_id);
   add("entity", made?.entity_id);
   add("address", line.client_address);
-  const named = ROLE_PATH.exec(path);
-  add("role", line.role && mount && `${mount} ${line.role}`);
-  add("role", named && `${named[1]} ${named[2]}`);
+  // The mount comes from the line: its own path can have a segment `role`.
+  const named = [path, alternatePath].map(
+    (one) => one.startsWith(mount) && ROLE_PATH.exec(one.slice(mount.length))?.[1],
+  );
+  const roles = mount.startsWith("auth/") ? [line.role, ...named] : [];
+  for (const role of roles) if (role) all.push(mentionOfRole(mount, role));
   add("organization", (ORGANIZATION_PATH.exec(path) ?? ORGANIZATION_PATH.exec(alternatePath))?.[1]);
   for (const accessor of line.target_accessors ?? []) add("accessor", accessor);
   for (const id of line.target_entities ?? []) add("entity", id);

@@ -99,7 +99,7 @@ export interface AuditNotes {
   check?: FailedCheck;
   /** The accessor of the secret-id of a login, for the audit store only. The line has it as `principal`. */
   secretId?: string;
-  /** The second path of the resource, for the audit store only. */
+  /** Another path of the resource, for the audit store only: the second one, or the one that policies are evaluated for. */
   alternatePath?: string;
 }
 

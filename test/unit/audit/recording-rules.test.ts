@@ -219,13 +219,24 @@ describe("a record is found by", () => {
   });
 
   it.each([
-    ["auth/aws/role/web", "role:auth/aws/ web"],
-    ["auth/approle/role/web/secret-id", "role:auth/approle/ web"],
-    ["auth/token/roles/web", "role:auth/token/ web"],
-    ["auth/token/create/web", "role:auth/token/ web"],
-    ["organizations/acme/authentication-token", "organization:acme"],
-  ])("what its path names: %s", (path, mention) => {
-    expect(mentionsOf({ ...LINE, path })).toContain(mention);
+    ["auth/aws/", "role/web", "role:auth/aws/ web"],
+    ["auth/aws/", "role/WEB", "role:auth/aws/ web"],
+    ["auth/aws/role/b/", "role/web", "role:auth/aws/role/b/ web"],
+    ["auth/approle/", "role/Web/secret-id", "role:auth/approle/ web"],
+    ["auth/token/", "roles/Web", "role:auth/token/ Web"],
+    ["auth/token/", "create/web", "role:auth/token/ web"],
+    ["", "organizations/acme/authentication-token", "organization:acme"],
+  ])("what its path names: %s%s", (mount, below, mention) => {
+    expect(mentionsOf({ ...LINE, path: `${mount}${below}`, mount })).toContain(mention);
+  });
+
+  it("the role in the body of a creation", () => {
+    expect(mentionsOf(LINE, { alternatePath: "auth/token/create/web" })).toContain("role:auth/token/ web");
+  });
+
+  it("the role of a login in lower case", () => {
+    const login = { ...LINE, path: "auth/jwt/login", mount: "auth/jwt/", role: "Web" };
+    expect(mentionsOf(login)).toContain("role:auth/jwt/ web");
   });
 
   it("a bounded number of things, each once", () => {

@@ -126,6 +126,38 @@ describe("a leaked token", () => {
   });
 });
 
+describe("a role", () => {
+  it("shows its changes in whatever case a request wrote its name", async () => {
+    const post = (path: string, body: Record<string, unknown> = {}) => call("POST", path, { token: root, body });
+    await post("sys/auth/robots", { type: "approle" });
+    await post("auth/robots/role/deploy", { token_policies: "default" });
+    await post("auth/robots/role/DEPLOY", { token_policies: "admin" });
+    const { role_id } = dataOf<{ role_id: string }>(
+      await call("GET", "auth/robots/role/deploy/role-id", { token: root }),
+    );
+    const { secret_id } = dataOf<{ secret_id: string }>(await post("auth/robots/role/Deploy/secret-id"));
+    await call("POST", "auth/robots/login", { body: { role_id, secret_id } });
+    for (const role of ["deploy", "dePLOY"]) {
+      const found = await ask({ mount: "auth/robots/", role, order: "oldest" });
+      expect(found.events.map(({ path }) => path.slice("auth/robots/".length))).toEqual([
+        ...["role/deploy", "role/DEPLOY", "role/Deploy/secret-id", "login"],
+      ]);
+    }
+  });
+});
+
+describe("a role of tokens", () => {
+  it("shows the tokens that were made by it, also where the body names it", async () => {
+    await call("POST", "auth/token/roles/jobs", { token: root, body: { orphan: true } });
+    await call("POST", "auth/token/create", { token: root, body: { role_name: "jobs" } });
+    await call("POST", "auth/token/create/jobs", { token: root, body: {} });
+    const found = await ask({ mount: "auth/token/", role: "jobs", order: "oldest" });
+    expect(found.events.map(({ path }) => path)).toEqual([
+      ...["auth/token/roles/jobs", "auth/token/create", "auth/token/create/jobs"],
+    ]);
+  });
+});
+
 describe("a person who has left", () => {
   /** What a request of an operator, or of the person, was and what came of it. */
   const summary = ({ kind, path, status }: Event) => [kind, path.replace(/[0-9a-f-]{36}/, "ID"), status];

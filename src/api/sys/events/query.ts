@@ -1,4 +1,4 @@
-import { mentionOf } from "../../../audit/entry.ts";
+import { mentionOf, mentionOfRole } from "../../../audit/entry.ts";
 import { AUDIT_KINDS, type AuditFilter } from "../../../audit/query.ts";
 import { type EventCursor, readEventCursor } from "../../../audit/search.ts";
 import type { ParsedToken } from "../../../auth/caller.ts";
@@ -88,7 +88,7 @@ export async function readEventQuery({
     entity && mentionOf("entity", entity),
     request && mentionOf("request", request),
     address && mentionOf("address", address),
-    role && mentionOf("role", `${mount} ${role}`),
+    role && mentionOfRole(mount, role),
   ].filter((mention) => mention !== "");
   const { since, until, path_prefix: pathPrefix, operation } = fields;
   const filter: AuditFilter = {
