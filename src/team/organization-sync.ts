@@ -1,5 +1,6 @@
 import type { Ms } from "../base/clock.ts";
 import { Copies } from "../base/copies.ts";
+import { repeated } from "../base/lost-call-retry.ts";
 import { err, NOT_FOUND, ok, type Result, unavailable } from "../base/result.ts";
 import { freshCopies } from "../system/copy-age.ts";
 import type { TeamEnv } from "./env.ts";
@@ -63,14 +64,15 @@ export function resendPause(failures: number): Ms {
 export type SyncResult = "sent" | "ended" | "no_organization";
 
 /**
- * Sends all changes of a team to its organization, and applies the answers to the team; `wipe` deletes all its rows.
+ * Sends all changes of a team to its organization, and applies the answers to the team; `wipe` deletes all its rows. A
+ * lost call is repeated with the state of the team by then.
  * @throws when the organization does not answer.
  */
-export async function notifyOrganization(
-  env: TeamEnv,
-  store: TeamStore,
-  wipe: () => Promise<void>,
-): Promise<SyncResult> {
+export function notifyOrganization(env: TeamEnv, store: TeamStore, wipe: () => Promise<void>): Promise<SyncResult> {
+  return repeated(env.deployment, () => notify(env, store, wipe));
+}
+
+async function notify(env: TeamEnv, store: TeamStore, wipe: () => Promise<void>): Promise<SyncResult> {
   if (!store.exists) return "ended";
   for (let state = store.unsent(); state; state = store.unsent()) {
     const { name, organization } = state.team;

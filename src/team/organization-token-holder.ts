@@ -1,4 +1,5 @@
 import { currentTime } from "../base/clock.ts";
+import { repeated } from "../base/lost-call-retry.ts";
 import { err, ok, type Result, unavailable } from "../base/result.ts";
 import type { TeamEnv } from "./env.ts";
 import { teamRoute } from "./ids.ts";
@@ -23,7 +24,10 @@ export async function makeHolder(env: TeamEnv, organization: OrganizationRecord)
   }
   const holder = tokenHolderOf(organization, holderId, ownersTeamId, currentTime());
   try {
-    const made = await teamAt(env, teamRoute(holderId)).create(holder);
+    const made = await repeated(
+      env.deployment,
+      async (): Promise<Result<unknown>> => teamAt(env, teamRoute(holderId)).create(holder),
+    );
     return made.ok ? ok(teamRoute(holderId)) : made;
   } catch (error) {
     console.error(JSON.stringify({ type: "token_holder", error: String(error) }));

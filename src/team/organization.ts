@@ -1,6 +1,8 @@
 import { nameKey } from "../base/case-folding.ts";
 import { currentTime } from "../base/clock.ts";
+import type { CallAttempt } from "../base/lost-call-retry.ts";
 import { inGroups } from "../base/parallel.ts";
+import { LOST } from "../base/platform-errors.ts";
 import { err, NOT_FOUND, ok, type Result } from "../base/result.ts";
 import { type PolicyUsage, usageOf } from "../policy/usage.ts";
 import { type PageRequest, type RowPage, rowAfter } from "../storage/pages.ts";
@@ -79,12 +81,20 @@ export class Organization extends GroveObject<TeamEnv> {
     }
   }
 
-  /** Creates the organization. The name of a deleted organization stays taken until its deletion is complete. */
-  async create(record: OrganizationRecord): Promise<Result<OrganizationRecord>> {
+  /**
+   * Creates the organization. The name of a deleted organization stays taken until its deletion is complete. Refused when
+   * an earlier attempt of the call may have made it, and it is deleted.
+   */
+  async create(record: OrganizationRecord, attempt: CallAttempt = {}): Promise<Result<OrganizationRecord>> {
     await this.keys.open();
-    if (this.tables.exist) return err(NAME_TAKEN);
-    this.#record = record;
-    this.#store.create(record, currentTime() + CHECK_EVERY_MS);
+    const created = this.carriedOut.once(attempt, () => {
+      if (this.tables.exist) return err(NAME_TAKEN);
+      if (attempt.again) return err(LOST);
+      this.#record = record;
+      this.#store.create(record, currentTime() + CHECK_EVERY_MS);
+      return ok(null);
+    });
+    if (!created.ok) return created;
     await this.alarms.attempt("organization_setup", () => this.#setUp());
     return ok(this.#record ?? record);
   }
@@ -95,17 +105,25 @@ export class Organization extends GroveObject<TeamEnv> {
   }
 
   /** Changes the contact and settings. Null when there is no such organization. */
-  async update(name: string, { email, settings, maxTtls }: OrganizationChange): Promise<OrganizationRecord | null> {
+  async update(
+    name: string,
+    { email, settings, maxTtls }: OrganizationChange,
+    attempt: CallAttempt = {},
+  ): Promise<OrganizationRecord | null> {
     await this.keys.open();
-    const before = this.show(name);
-    if (!before) return null;
-    this.#write({
-      ...before,
-      email: email ?? before.email,
-      settings: { ...before.settings, ...settings },
-      maxTtls: { ...before.maxTtls, ...maxTtls },
+    const updated = this.carriedOut.once(attempt, () => {
+      const before = this.show(name);
+      if (!before) return NOT_FOUND;
+      this.#write({
+        ...before,
+        email: email ?? before.email,
+        settings: { ...before.settings, ...settings },
+        maxTtls: { ...before.maxTtls, ...maxTtls },
+      });
+      this.#store.noteProgress("listed", 0);
+      return ok(null);
     });
-    this.#store.noteProgress("listed", 0);
+    if (!updated.ok) return null;
     await this.alarms.attempt("organization_setup", () => this.#setUp());
     return this.show(name);
   }
@@ -113,10 +131,20 @@ export class Organization extends GroveObject<TeamEnv> {
   /**
    * Deletes the organization, which does not exist from the first write on. The tokens of a team end when the team is
    * deleted, or at the latest after POLICY_CACHE_SECONDS. "done" when all teams are deleted, "going" when the alarm
-   * deletes the rest, also of an earlier call; null without an organization.
+   * deletes the rest, also of an earlier call; null without an organization. A repeated call may find none, or another
+   * one with the name.
+   *
+   * @param organizationId its id; absent: a Worker of an earlier release deletes whatever has the name.
    */
-  async remove(name: string): Promise<"done" | "going" | null> {
-    if (!this.show(name)) return this.#store.isBeingDeleted(name) ? "going" : null;
+  async remove(
+    name: string,
+    organizationId?: string,
+    { again = false }: CallAttempt = {},
+  ): Promise<"done" | "going" | null> {
+    const record = this.show(name);
+    if (!record || (organizationId !== undefined && !this.has(organizationId))) {
+      return this.#store.isBeingDeleted(name) ? "going" : again ? "done" : null;
+    }
     this.#record = null;
     this.#store.noteProgress("ended", 1);
     const finished = await this.alarms.attempt("organization_deletion", () => this.#finish(SWEEP_AT_ONCE));
@@ -150,9 +178,15 @@ export class Organization extends GroveObject<TeamEnv> {
   }
 
   /** Stores a new or changed webhook, see `WebhookStore.put`. "gone" also without the organization. */
-  async putWebhook(name: string, webhook: SealedWebhook): Promise<ReturnType<WebhookStore["put"]>> {
+  async putWebhook(
+    name: string,
+    webhook: SealedWebhook,
+    attempt: CallAttempt = {},
+  ): Promise<ReturnType<WebhookStore["put"]>> {
     await this.keys.open();
-    return this.show(name) ? this.#webhooks.put(webhook) : "gone";
+    if (!this.show(name)) return "gone";
+    const put = this.carriedOut.once(attempt, () => ok(this.#webhooks.put(webhook)));
+    return put.ok ? put.value : "changed";
   }
 
   /** Deletes a webhook. False for an unknown webhook. */

@@ -9,7 +9,17 @@ import type { TeamRecord } from "./record.ts";
 
 /** How a team is called in a cluster. */
 const TEAM_RULES = {
-  repeated: ["show", "token", "unknownTokens", "authenticate", "endedToken", "compare"],
+  repeated: [
+    "show",
+    "token",
+    "unknownTokens",
+    "authenticate",
+    "endedToken",
+    "compare",
+    "end",
+    "resync",
+    "removeTokens",
+  ],
 } as const;
 
 /** The team at `route`. The object of a team that does not exist stores nothing. */
@@ -35,6 +45,8 @@ const ORGANIZATION_RULES = {
     "teamsWithPolicy",
     "listTokens",
     "teamRoutes",
+    "tokenHolder",
+    "noteDeliveries",
   ],
 } as const;
 
@@ -52,7 +64,7 @@ export function organizationObjectName(name: string): string {
 
 /** How the directory of organizations is called in a cluster. */
 const DIRECTORY_RULES = {
-  repeated: ["list", "after"],
+  repeated: ["list", "after", "put", "remove"],
 } as const;
 
 export function organizationDirectory(env: TeamEnv): ReturnType<TeamEnv["ORGANIZATION_DIRECTORY"]["getByName"]> {

@@ -1,4 +1,5 @@
 import { currentTime, earliest, type Ms } from "../base/clock.ts";
+import type { CallAttempt } from "../base/lost-call-retry.ts";
 import { err, type Failure, invalidDocument, NOT_FOUND, ok, type Result, unavailable } from "../base/result.ts";
 import { equalBytes } from "../crypto/bytes.ts";
 import { type CheckedRows, joinedChecks } from "../storage/row-seals.ts";
@@ -81,14 +82,21 @@ export class Team extends GroveObject<TeamEnv> {
     if (this.tables.exist) ctx.blockConcurrencyWhile(() => this.alarms.restore());
   }
 
-  /** Creates the team. It ends at once if its name is taken, or if its organization does not answer. */
-  async create(team: TeamRecord): Promise<Result<TeamRecord>> {
+  /**
+   * Creates the team. It ends at once if its name is taken, or if its organization does not answer. Refused when an
+   * earlier attempt of the call may have made it, and it has ended: the caller makes another one.
+   */
+  async create(team: TeamRecord, attempt: CallAttempt = {}): Promise<Result<TeamRecord>> {
     await this.keys.open();
     // A repeat of a call whose answer was lost.
     const made = this.#store.team();
     if ((team.owners && made?.owners) || (team.holder && made?.holder)) return ok(team);
-    if (this.tables.exist) return err(unavailable("the id is taken; try again"));
-    this.#store.create(team);
+    const begun = this.carriedOut.once(attempt, () => {
+      if (this.tables.exist || attempt.again) return err(unavailable("the id is taken; try again"));
+      this.#store.create(team);
+      return ok(null);
+    });
+    if (!begun.ok) return begun;
     const synced = await this.#syncOrganization();
     if (synced === "sent") return ok(team);
     if (synced === "no_organization") return NOT_FOUND;
@@ -107,13 +115,17 @@ export class Team extends GroveObject<TeamEnv> {
   /**
    * Changes settings, and single flags of `organizationAccess`. The organization decides whether a new name is free.
    */
-  async update(settings: Partial<TeamSettings>): Promise<Result<TeamRecord>> {
+  async update(settings: Partial<TeamSettings>, attempt: CallAttempt = {}): Promise<Result<TeamRecord>> {
     await this.keys.open();
-    const before = this.#store.team();
-    if (!before) return NOT_FOUND;
-    if (before.owners && settings.name !== undefined && settings.name !== before.name) return err(OWNERS_STAY);
-    const organizationAccess = { ...before.organizationAccess, ...settings.organizationAccess };
-    this.#store.update({ ...settings, organizationAccess });
+    const updated = this.carriedOut.once(attempt, () => {
+      const before = this.#store.team();
+      if (!before) return NOT_FOUND;
+      if (before.owners && settings.name !== undefined && settings.name !== before.name) return err(OWNERS_STAY);
+      const organizationAccess = { ...before.organizationAccess, ...settings.organizationAccess };
+      this.#store.update({ ...settings, organizationAccess });
+      return ok(null);
+    });
+    if (!updated.ok) return updated;
     const synced = await this.#syncOrganization();
     const team = this.#store.team();
     if (!team) return NOT_FOUND;
@@ -121,11 +133,14 @@ export class Team extends GroveObject<TeamEnv> {
     return settings.name === undefined || settings.name === team.name ? ok(team) : err(NAME_TAKEN);
   }
 
-  /** Deletes the team. Its tokens end with the first write, before the organization is notified. */
-  async remove(): Promise<Result<null>> {
+  /**
+   * Deletes the team. Its tokens end with the first write, before the organization is notified. A repeated call may find
+   * no team, whose id no other team gets.
+   */
+  async remove({ again = false }: CallAttempt = {}): Promise<Result<null>> {
     await this.keys.open();
     const team = this.#store.team();
-    if (!team) return NOT_FOUND;
+    if (!team) return again ? ok(null) : NOT_FOUND;
     if (team.owners) return err(OWNERS_STAY);
     this.#store.end();
     await this.#syncOrganization();
@@ -143,30 +158,38 @@ export class Team extends GroveObject<TeamEnv> {
    * Adds a token. A token without a description replaces the previous one of its kind. A description of another token
    * is refused, and so is an end that the organization does not allow.
    */
-  async addToken(given: NewTeamTokenRecord): Promise<Result<TeamWithToken>> {
+  async addToken(given: NewTeamTokenRecord, attempt: CallAttempt = {}): Promise<Result<TeamWithToken>> {
     await this.keys.open();
     const rules = await this.#rules.current(this.#store.team(), given.kind);
     if (!rules.ok) return rules;
     const expiry = expiryUnder(rules.value, given, given.createdAt);
     if (!expiry.ok) return badExpiry(expiry.error);
     const { verifier, ...token } = { ...given, ...expiry.value };
-    const team = this.#store.team();
-    if (!team || (team.holder === undefined) !== (token.kind === undefined)) return NOT_FOUND;
-    const same = this.#store.inSlotOf(token);
-    if (same && token.description !== null) return err(DESCRIPTION_TAKEN);
-    if (!same && this.#store.countTokens() >= MAX_TEAM_TOKENS) return err(TOO_MANY_TOKENS);
-    if (same) this.#removeTokens([same.token.tokenId], { how: "replaced", at: currentTime(), by: token.createdBy });
-    this.#store.addToken({ ...token, verifier });
+    const added = this.carriedOut.once(attempt, () => {
+      const team = this.#store.team();
+      if (!team || (team.holder === undefined) !== (token.kind === undefined)) return NOT_FOUND;
+      const same = this.#store.inSlotOf(token);
+      if (same && token.description !== null) return err(DESCRIPTION_TAKEN);
+      if (!same && this.#store.countTokens() >= MAX_TEAM_TOKENS) return err(TOO_MANY_TOKENS);
+      if (same) this.#removeTokens([same.token.tokenId], { how: "replaced", at: currentTime(), by: token.createdBy });
+      this.#store.addToken({ ...token, verifier });
+      return ok({ team, token });
+    });
+    if (!added.ok) return added;
     await this.#syncOrganization();
     // If the organization has ended, the team has ended too.
-    return this.#store.team() ? ok({ team, token }) : NOT_FOUND;
+    return this.#store.team() ? added : NOT_FOUND;
   }
 
   /**
    * Replaces a token by a new one, see `planRotation`. The old token ends with the overlap. For a day, a repeat answers
    * the result of the first request, with its `replay`.
    */
-  async rotateToken(tokenId: string, rotation: Rotation): Promise<Result<TeamWithToken & Pick<Rotation, "replay">>> {
+  async rotateToken(
+    tokenId: string,
+    rotation: Rotation,
+    attempt: CallAttempt = {},
+  ): Promise<Result<TeamWithToken & Pick<Rotation, "replay">>> {
     await this.keys.open();
     const kind = this.#store.token(tokenId)?.token.kind;
     const rules = await this.#rules.current(this.#store.team(), kind);
@@ -176,21 +199,25 @@ export class Team extends GroveObject<TeamEnv> {
     if (!stored) return NOT_FOUND;
     const { token: old } = stored;
     const now = currentTime();
-    if (!stored.current) {
+    if (!stored.current && !this.carriedOut.has(attempt, "write")) {
       const replay = now < (old.rotatedAt ?? 0) + REPLAY_MS ? stored.replay : null;
       const successor = old.rotatedTo === undefined ? null : this.#token(old.rotatedTo);
       return replay && successor ? ok({ ...successor, replay }) : err(ALREADY_ROTATED);
     }
-    if (!isAlive(rules.value, old, now)) return err(HAS_ENDED);
-    if (this.#store.countTokens() >= MAX_TEAM_TOKENS) return err(TOO_MANY_TOKENS);
-    const { verifier, ...given } = rotation.token;
-    const planned = planRotation(rules.value, old, given, rotation.overlapMs, now);
-    if (!planned.ok) return badExpiry(planned.error);
-    const { token, retired } = planned.value;
-    this.#store.retireToken(retired, rotation.replay, now);
-    this.#store.addToken({ ...token, verifier });
+    const rotated = this.carriedOut.once(attempt, () => {
+      if (!isAlive(rules.value, old, now)) return err(HAS_ENDED);
+      if (this.#store.countTokens() >= MAX_TEAM_TOKENS) return err(TOO_MANY_TOKENS);
+      const { verifier, ...given } = rotation.token;
+      const planned = planRotation(rules.value, old, given, rotation.overlapMs, now);
+      if (!planned.ok) return badExpiry(planned.error);
+      const { token, retired } = planned.value;
+      this.#store.retireToken(retired, rotation.replay, now);
+      this.#store.addToken({ ...token, verifier });
+      return ok({ team, token, replay: null });
+    });
+    if (!rotated.ok) return rotated;
     await this.#syncOrganization();
-    return this.#store.team() ? ok({ team, token, replay: null }) : NOT_FOUND;
+    return this.#store.team() ? rotated : NOT_FOUND;
   }
 
   /** The team with a token, see `TeamStore.token`; null when there is none. */
@@ -200,13 +227,17 @@ export class Team extends GroveObject<TeamEnv> {
   }
 
   /** Deletes a token, see `TeamStore.token`. Returns its id; null for none. @param by null: not known */
-  async removeToken(which: string, by: Author | null = null): Promise<string | null> {
+  async removeToken(which: string, by: Author | null = null, attempt: CallAttempt = {}): Promise<string | null> {
     await this.keys.open();
-    const found = this.#token(which);
-    if (!found) return null;
-    this.#removeTokens([found.token.tokenId], { how: "deleted", at: currentTime(), by });
+    const removed = this.carriedOut.once(attempt, () => {
+      const found = this.#token(which);
+      if (!found) return NOT_FOUND;
+      this.#removeTokens([found.token.tokenId], { how: "deleted", at: currentTime(), by });
+      return ok(found.token.tokenId);
+    });
+    if (!removed.ok) return null;
     await this.#syncOrganization();
-    return found.token.tokenId;
+    return removed.value;
   }
 
   /** The ids that no token of this team has: all of them if the team is not in the organization, or is a holder. */

@@ -1,11 +1,15 @@
 import { auditCaller, type Caller } from "../../auth/caller.ts";
-import type { CallContext } from "../../auth/route.ts";
+import type { Answered, CallContext } from "../../auth/route.ts";
 import { currentTime } from "../../base/clock.ts";
+import { changedOnce } from "../../base/lost-call-retry.ts";
+import { NOT_FOUND, ok } from "../../base/result.ts";
 import type { Keys } from "../../crypto/key-ring.ts";
 import { newTeamToken, newTokenId, userIdOf } from "../../team/ids.ts";
 import type { Author, NewTeamTokenRecord, TeamWithToken } from "../../team/record.ts";
 import { type Expiry, readExpiry } from "../../team/rules/token-lifetime.ts";
+import { teamAt } from "../../team/stubs.ts";
 import { exact } from "../../wire/json-type-fields.ts";
+import { EMPTY } from "../../wire/reply.ts";
 import { documentReply } from "../json-api/routes.ts";
 import { callerWith, isOfTeam } from "./credential.ts";
 import { TOKEN_VIEW } from "./view.ts";
@@ -50,6 +54,19 @@ export async function generate({ installation: { keys }, caller }: CallContext, 
     verifier,
   };
   return { text, token };
+}
+
+/** Deletes a token of the team or the holder at `route`. @param which see `Team.removeToken`. */
+export async function removeToken(context: CallContext<unknown, unknown>, route: string, which: string): Answered {
+  const { env, installation, caller, request } = context;
+  const by = await authorOf(installation.keys, caller);
+  const removed = await changedOnce(env, async (attempt) => {
+    const tokenId = await teamAt(env, route).removeToken(which, by, attempt);
+    return tokenId === null ? NOT_FOUND : ok(tokenId);
+  });
+  if (!removed.ok) return removed;
+  request.notes.targetAccessor = removed.value;
+  return ok(EMPTY);
 }
 
 /** Answers with a new token and its text. */

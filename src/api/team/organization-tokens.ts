@@ -1,14 +1,14 @@
 import type { Answered, CallContext, Route } from "../../auth/route.ts";
 import { NO_CONTENT } from "../../auth/route-description.ts";
+import { changedOnce } from "../../base/lost-call-retry.ts";
 import { err, NOT_FOUND, ok } from "../../base/result.ts";
 import { teamRoute } from "../../team/ids.ts";
 import type { OrganizationTokenKind } from "../../team/record.ts";
 import { teamAt } from "../../team/stubs.ts";
 import { fieldSchema, strictSchema } from "../../wire/field-schema.ts";
 import { exact } from "../../wire/json-type-fields.ts";
-import { EMPTY } from "../../wire/reply.ts";
 import { documentAnswer, documentReply, documentRoute, organizationIn, queryRoute } from "../json-api/routes.ts";
-import { authorOf, createdReply, generate, NEW_TOKEN_FIELDS, TOKEN_TYPES } from "./new-token.ts";
+import { createdReply, generate, NEW_TOKEN_FIELDS, removeToken, TOKEN_TYPES } from "./new-token.ts";
 import { TOKEN_VIEW } from "./view.ts";
 
 const KIND = {
@@ -37,7 +37,8 @@ export const ORGANIZATION_TOKEN_ROUTES: readonly Route[] = [
       const holder = await organization.tokenHolder(name);
       if (!holder.ok) return holder;
       const { text, token } = await generate(context, holder.value, prepared["expired-at"]);
-      const added = await teamAt(env, holder.value).addToken({ ...token, kind: prepared.token });
+      const ofKind = { ...token, kind: prepared.token };
+      const added = await changedOnce(env, (attempt) => teamAt(env, holder.value).addToken(ofKind, attempt));
       return added.ok ? createdReply(context, added.value, text) : added;
     },
   }),
@@ -47,7 +48,8 @@ export const ORGANIZATION_TOKEN_ROUTES: readonly Route[] = [
     answers: documentAnswer(TOKEN_VIEW),
     query: fieldSchema(KIND),
     handle: async (context): Answered => {
-      const found = (await (await holderIn(context))?.token(context.prepared.token)) ?? null;
+      const route = await holderIn(context);
+      const found = route === null ? null : await teamAt(context.env, route).token(context.prepared.token);
       if (!found) return NOT_FOUND;
       context.request.notes.targetAccessor = found.token.tokenId;
       return documentReply(TOKEN_VIEW.show({ ...found, text: null }));
@@ -59,18 +61,15 @@ export const ORGANIZATION_TOKEN_ROUTES: readonly Route[] = [
     answers: NO_CONTENT,
     query: fieldSchema(KIND),
     handle: async (context): Answered => {
-      const by = await authorOf(context.installation.keys, context.caller);
-      const removed = (await (await holderIn(context))?.removeToken(context.prepared.token, by)) ?? null;
-      if (removed === null) return NOT_FOUND;
-      context.request.notes.targetAccessor = removed;
-      return ok(EMPTY);
+      const route = await holderIn(context);
+      return route === null ? NOT_FOUND : removeToken(context, route, context.prepared.token);
     },
   }),
 ];
 
-/** The holder of the tokens of the organization in the path; null when it has none. */
+/** The route to the holder of the tokens of the organization in the path; null when it has none. */
 async function holderIn(context: CallContext<unknown, unknown>) {
   const { name, organization } = organizationIn(context);
   const found = await organization.show(name);
-  return found?.holderId === undefined ? null : teamAt(context.env, teamRoute(found.holderId));
+  return found?.holderId === undefined ? null : teamRoute(found.holderId);
 }

@@ -1,10 +1,11 @@
 import type { Answered, CallContext, Route } from "../../auth/route.ts";
 import { NO_CONTENT, plainAnswer } from "../../auth/route-description.ts";
 import { currentTime, type Ms } from "../../base/clock.ts";
+import { attempted, changedOnce } from "../../base/lost-call-retry.ts";
 import { err, invalidDocument, NOT_FOUND, ok, type Result } from "../../base/result.ts";
 import { untilCopiesAreOld } from "../../system/in-effect.ts";
 import { newOrganizationId } from "../../team/ids.ts";
-import { type OrganizationRecord, TOKEN_KINDS, type TokenKind } from "../../team/record.ts";
+import { type OrganizationChange, type OrganizationRecord, TOKEN_KINDS, type TokenKind } from "../../team/record.ts";
 import { MAX_TTL_MS } from "../../team/rules/organization-settings.ts";
 import { NEW_ORGANIZATION, ORGANIZATION_CHANGE } from "../../team/rules/team-settings.ts";
 import { DEFAULT_MAX_TTL_MS } from "../../team/rules/token-lifetime.ts";
@@ -84,7 +85,8 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
     handle: async (context) => {
       const { name, email, ...settings } = context.prepared;
       const record = { name, email, settings, organizationId: newOrganizationId(), createdAt: currentTime() };
-      const created = await organizationNamed(context.env, name).create(record);
+      const { env } = context;
+      const created = await changedOnce(env, (attempt) => organizationNamed(env, name).create(record, attempt));
       if (created.ok) context.request.notes.madeId = name;
       return created.ok ? document(context, created.value, 201) : created;
     },
@@ -113,8 +115,9 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
       const { name, organization } = organizationIn(context);
       const { name: _, email, ...settings } = context.prepared;
       const isChange = email !== undefined || Object.keys(settings).length > 0;
-      const changed = isChange ? organization.update(name, { email, settings }) : organization.show(name);
-      return document(context, await changed);
+      if (!isChange) return document(context, await organization.show(name));
+      const updated = await update(context, { email, settings });
+      return updated.ok ? document(context, updated.value) : updated;
     },
   }),
   bareRoute("delete", "organizations/:organization", {
@@ -123,7 +126,10 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
     answers: NO_CONTENT,
     handle: async (context) => {
       const { name, organization } = organizationIn(context);
-      const removed = await organization.remove(name);
+      const found = await organization.show(name);
+      const { answer: removed } = await attempted(context.env, (attempt) =>
+        organization.remove(name, found?.organizationId ?? "", attempt),
+      );
       if (removed === null) return NOT_FOUND;
       // The remaining teams stop working when they next read the organization, which is within this time.
       if (removed === "going") await untilCopiesAreOld(context.env);
@@ -146,11 +152,20 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
     types: [TTL_TYPE],
     attributes: TTL_ATTRIBUTES,
     handle: async (context) => {
-      const { name, organization } = organizationIn(context);
-      return ttlDocument(await organization.update(name, { maxTtls: context.prepared["token-ttl-policies"] }));
+      const updated = await update(context, { maxTtls: context.prepared["token-ttl-policies"] });
+      return updated.ok ? ttlDocument(updated.value) : updated;
     },
   }),
 ];
+
+/** Changes the organization in the path. */
+function update(context: CallContext, change: OrganizationChange): Promise<Result<OrganizationRecord>> {
+  const { name, organization } = organizationIn(context);
+  return changedOnce(context.env, async (attempt) => {
+    const updated = await organization.update(name, change, attempt);
+    return updated ? ok(updated) : NOT_FOUND;
+  });
+}
 
 async function document(context: CallContext, organization: OrganizationRecord | null, status = 200): Answered {
   if (!organization) return NOT_FOUND;

@@ -1,7 +1,9 @@
 import { type Answered, type CallContext, type Route, tokenRoute } from "../../auth/route.ts";
 import { describeFields, NO_CONTENT, plainAnswer } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
-import { err, type Failure, NOT_FOUND, ok } from "../../base/result.ts";
+import { attempted, type CallAttempt, changedOnce } from "../../base/lost-call-retry.ts";
+import { LOST } from "../../base/platform-errors.ts";
+import { err, type Failure, NOT_FOUND, ok, type Result } from "../../base/result.ts";
 import { newTeamId, readTeamId, teamRoute } from "../../team/ids.ts";
 import type { TeamRecord, TeamSettings } from "../../team/record.ts";
 import { DEFAULT_SETTINGS, NEW_TEAM, settingsOf, TEAM_CHANGE } from "../../team/rules/team-settings.ts";
@@ -24,6 +26,8 @@ import { TEAM_VIEW, teamsFor } from "./view.ts";
 
 const TYPES = ["teams"];
 const MAX_NAMES = 100;
+/** Teams that are tried for one request. */
+const MAX_IDS = 3;
 const NAMES = "filter[names]";
 /** Related resources of a team, which never exist. */
 const RELATED = ["users", "organization-memberships"];
@@ -57,18 +61,17 @@ export const TEAMS_ROUTES: readonly Route[] = [
     types: TYPES,
     attributes: NEW_TEAM,
     handle: async (context) => {
-      const { env, installation, prepared } = context;
+      const { prepared } = context;
       const given = settingsOf(prepared);
       if (!mayGivePolicies(context, given)) return err(POLICIES_REFUSED);
       const { name, organization } = organizationIn(context);
       const found = await organization.show(name);
       if (!found) return NOT_FOUND;
-      const teamId = await newTeamId(installation.keys);
       const { organizationId } = found;
       const settings = { ...DEFAULT_SETTINGS, ...given, name: prepared.name };
-      const team = { ...settings, teamId, organization: name, organizationId, createdAt: currentTime() };
-      const created = await teamAt(env, teamRoute(teamId)).create(team);
-      if (created.ok) context.request.notes.madeId = teamId;
+      const team = { ...settings, organization: name, organizationId, createdAt: currentTime() };
+      const created = await create(context, team);
+      if (created.ok) context.request.notes.madeId = created.value.teamId;
       // Clients of this interface expect 200 and not 201.
       return created.ok ? document(context, created.value) : created;
     },
@@ -91,7 +94,9 @@ export const TEAMS_ROUTES: readonly Route[] = [
     handle: async (context) => {
       const settings = settingsOf(context.prepared);
       if (!mayGivePolicies(context, settings)) return err(POLICIES_REFUSED);
-      const updated = (await (await teamOf(context))?.update(settings)) ?? NOT_FOUND;
+      const team = await teamOf(context);
+      if (!team) return NOT_FOUND;
+      const updated = await changedOnce(context.env, (attempt) => team.update(settings, attempt));
       return updated.ok ? document(context, updated.value) : updated;
     },
   }),
@@ -99,9 +104,27 @@ export const TEAMS_ROUTES: readonly Route[] = [
     summary: "Deletes a team with its tokens.",
     operationId: "teams-delete-team",
     answers: NO_CONTENT,
-    handle: async (context) => doneReply((await (await teamOf(context))?.remove()) ?? NOT_FOUND),
+    handle: async (context) => {
+      const team = await teamOf(context);
+      return team ? doneReply(await changedOnce(context.env, (attempt) => team.remove(attempt))) : NOT_FOUND;
+    },
   }),
 ];
+
+/** Creates a team. One whose call was lost may have been made and have ended by now: then another one is made. */
+async function create(
+  { env, installation }: CallContext,
+  team: Omit<TeamRecord, "teamId">,
+): Promise<Result<TeamRecord>> {
+  for (let left = MAX_IDS; left > 0; left--) {
+    const teamId = await newTeamId(installation.keys);
+    const make = async (attempt?: CallAttempt): Promise<Result<TeamRecord>> =>
+      teamAt(env, teamRoute(teamId)).create({ ...team, teamId }, attempt);
+    const { answer, isRepetition } = await attempted(env, make);
+    if (answer.ok || !isRepetition) return answer;
+  }
+  return err(LOST);
+}
 
 /** The team in the path; null for an id that this installation has not made. */
 async function teamOf({ env, installation, params }: CallContext) {

@@ -1,6 +1,7 @@
 import { auditCaller } from "../../auth/caller.ts";
 import { type Answered, type CallContext, type Route, tokenRoute, withParameters } from "../../auth/route.ts";
 import { NO_CONTENT } from "../../auth/route-description.ts";
+import { changedOnce } from "../../base/lost-call-retry.ts";
 import { inGroups } from "../../base/parallel.ts";
 import { err, NOT_FOUND, ok, type Result } from "../../base/result.ts";
 import { openText, sealText } from "../../crypto/sealed-data.ts";
@@ -24,7 +25,7 @@ import {
   SEARCH_FIELD,
 } from "../json-api/routes.ts";
 import { callerWith } from "./credential.ts";
-import { authorOf, createdReply, EXPIRY, generate, NEW_TOKEN_FIELDS, TOKEN_TYPES } from "./new-token.ts";
+import { authorOf, createdReply, EXPIRY, generate, NEW_TOKEN_FIELDS, removeToken, TOKEN_TYPES } from "./new-token.ts";
 import { LISTED_TOKEN_VIEW, TOKEN_VIEW } from "./view.ts";
 
 const UNDESCRIBED = strictSchema({
@@ -164,7 +165,8 @@ async function create(context: CallContext<unknown, Values<typeof DESCRIBED | ty
   const route = await readTeamId(installation.keys, params.team ?? "");
   if (route === null) return NOT_FOUND;
   const { text, token } = await generate(context, route, prepared["expired-at"]);
-  const added = await teamAt(env, route).addToken({ ...token, description: prepared.description });
+  const described = { ...token, description: prepared.description };
+  const added = await changedOnce(env, (attempt) => teamAt(env, route).addToken(described, attempt));
   return added.ok ? createdReply(context, added.value, text) : added;
 }
 
@@ -178,11 +180,7 @@ async function show(context: CallContext): Answered {
 
 async function remove(context: CallContext): Answered {
   const place = await readPlace(context);
-  const by = await authorOf(context.installation.keys, context.caller);
-  const removed = place && (await teamAt(context.env, place.route).removeToken(place.tokenId, by));
-  if (removed === null) return NOT_FOUND;
-  context.request.notes.targetAccessor = removed;
-  return ok(EMPTY);
+  return place ? removeToken(context, place.route, place.tokenId) : NOT_FOUND;
 }
 
 /**
@@ -200,11 +198,12 @@ async function rotate(context: CallContext<unknown, Values<typeof ROTATION>>): A
   const key = attributes["idempotency-key"];
   const sealed = [tokenId, key, attributes["overlap-seconds"], attributes["expired-at"].expiredAt];
   const sealedFor = key === undefined ? null : `rotation of a team token ${JSON.stringify(sealed)}`;
-  const rotated = await teamAt(env, route).rotateToken(tokenId, {
+  const rotation = {
     token,
     overlapMs: attributes["overlap-seconds"] * 1000,
     replay: sealedFor === null ? null : await sealText(keys, sealedFor, text),
-  });
+  };
+  const rotated = await changedOnce(env, (attempt) => teamAt(env, route).rotateToken(tokenId, rotation, attempt));
   if (!rotated.ok) return rotated;
   request.notes.targetAccessor = tokenId;
   const { replay, ...created } = rotated.value;

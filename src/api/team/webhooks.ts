@@ -1,6 +1,7 @@
 import { type CallContext, type Route, withParameters } from "../../auth/route.ts";
 import { NO_CONTENT, plainAnswer } from "../../auth/route-description.ts";
 import { currentTime, formatRfc3339 } from "../../base/clock.ts";
+import { attempted } from "../../base/lost-call-retry.ts";
 import { hasUnprintable } from "../../base/misleading-characters.ts";
 import { err, type Failure, invalidDocument, NOT_FOUND, ok } from "../../base/result.ts";
 import { newWebhookId } from "../../team/ids.ts";
@@ -114,7 +115,7 @@ async function findWebhook(context: CallContext): Promise<SealedWebhook | null> 
  * has changed the webhook meanwhile, the change is refused.
  */
 async function storeWebhook(context: CallContext, before: SealedWebhook, changes: Values<typeof WEBHOOK_CHANGE>) {
-  const { installation } = context;
+  const { env, installation } = context;
   const { name, organization } = organizationIn(context);
   const url = readUrl(context, changes.url ?? before.url);
   if (!url.ok) return url;
@@ -134,7 +135,7 @@ async function storeWebhook(context: CallContext, before: SealedWebhook, changes
   if (!(await organization.show(name))) return NOT_FOUND;
   const problem = enabled ? await verifyWebhook(context, webhook) : null;
   if (problem) return err(problem);
-  const stored = await organization.putWebhook(name, webhook);
+  const { answer: stored } = await attempted(env, (attempt) => organization.putWebhook(name, webhook, attempt));
   return stored === "stored" ? ok(webhook) : NOT_STORED[stored];
 }
 
@@ -218,7 +219,11 @@ export const WEBHOOK_ROUTES: readonly Route[] = withParameters({ id: "The id of 
     answers: NO_CONTENT,
     handle: async (context) => {
       const { name, organization } = organizationIn(context);
-      return (await organization.removeWebhook(name, context.params.id ?? "")) ? ok(EMPTY) : NOT_FOUND;
+      const { answer: isRemoved, isRepetition } = await attempted(context.env, () =>
+        organization.removeWebhook(name, context.params.id ?? ""),
+      );
+      // An earlier attempt may have deleted it.
+      return isRemoved || isRepetition ? ok(EMPTY) : NOT_FOUND;
     },
   }),
   bareRoute("update", `${PATH}/:id/actions/verify`, {

@@ -16,6 +16,9 @@ import { JwtAuth } from "../../../src/methods/jwt/jwt-auth.ts";
 import { KubernetesAuth } from "../../../src/methods/kubernetes/kubernetes-auth.ts";
 import { RoleMount } from "../../../src/methods/role-mount.ts";
 import { System } from "../../../src/system/system.ts";
+import { Organization } from "../../../src/team/organization.ts";
+import { OrganizationDirectory } from "../../../src/team/organization-directory.ts";
+import { Team } from "../../../src/team/team.ts";
 import { TokenRoles } from "../../../src/token/roles/token-roles.ts";
 import aws from "../../conformance/aws.json";
 import { type AppRoleMount, mountAppRole } from "../../support/app-role.ts";
@@ -24,6 +27,18 @@ import { mountRow } from "../../support/cloud.ts";
 import { runAs } from "../../support/deployments.ts";
 import { newIssuer } from "../../support/issuer.ts";
 import { bindings, call, initialized, tokenUnder } from "../../support/service.ts";
+
+import {
+  api,
+  createOrganization,
+  describeToken,
+  generateToken,
+  idsOf,
+  list,
+  organizationWithTeam,
+  resource,
+  teamsOf,
+} from "../../support/teams.ts";
 
 const LOST = "Network connection lost.";
 const WHEN = ["before", "after"] as const;
@@ -667,6 +682,149 @@ describe("identity in a cluster", () => {
     expect((await rename("three")).status).toBe(200);
     const found = await post("identity/lookup/entity", { alias_name: "two", alias_mount_accessor: accessor });
     expect(found.status).toBe(200);
+  });
+});
+
+describe("organizations in a cluster", () => {
+  let count = 0;
+  const ask = (method: string, path: string, type = "", attributes: Record<string, unknown> = {}) =>
+    api(method, path, { token: root, ...(type !== "" && { body: resource(type, attributes) }) });
+  const create = (name: string) => ask("POST", "organizations", "organizations", { name, email: "a@example.com" });
+  const team = (organization: string, name: string) =>
+    ask("POST", `organizations/${organization}/teams`, "teams", { name });
+
+  /** Writes of all kinds, and what is stored then. */
+  async function writeAll() {
+    const name = `cluster-${count++}`;
+    const at = `organizations/${name}`;
+    const done = async (answer: ReturnType<typeof ask>) => {
+      const { status, body } = await answer;
+      expect(status).toBeLessThan(300);
+      return body?.data;
+    };
+    await createOrganization(root, name);
+    await done(ask("PATCH", at, "organizations", { email: "b@example.com" }));
+    const { id } = await done(team(name, "one"));
+    await done(ask("PATCH", `teams/${id}`, "teams", { name: "two" }));
+    const { id: gone } = await done(team(name, "gone"));
+    await done(ask("DELETE", `teams/${gone}`));
+    const first = await generateToken(root, id);
+    const { id: rotated } = await done(
+      ask("POST", `authentication-tokens/${first.id}/actions/rotate`, "authentication-token", { "overlap-seconds": 0 }),
+    );
+    const described = await describeToken(root, id, "described");
+    await done(ask("DELETE", `authentication-tokens/${described.id}`));
+    const another = await describeToken(root, id, "another");
+    const data = [{ type: "authentication-tokens", id: another.id }];
+    await done(api("DELETE", `${at}/team-tokens`, { token: root, body: { data } }));
+    const own = await done(ask("POST", `${at}/authentication-token`, "authentication-token"));
+    await done(ask("DELETE", `${at}/authentication-token`));
+    const webhook = await done(
+      ask("POST", `${at}/notification-configurations`, "notification-configurations", {
+        ...{ "destination-type": "generic", name: "w", url: "https://example.com", enabled: false, triggers: [] },
+      }),
+    );
+    await done(ask("DELETE", `${at}/notification-configurations/${webhook.id}`));
+    expect((await ask("GET", at)).body.data.attributes.email).toBe("b@example.com");
+    expect((await teamsOf(root, name)).map(({ attributes }) => attributes.name)).toEqual(["two"]);
+    expect(idsOf(await list(root, name, "team-tokens")).sort()).toEqual([first.id, rotated].sort());
+    for (const ended of [described.id, another.id, own.id]) {
+      expect((await ask("GET", `authentication-tokens/${ended}`)).status).toBe(404);
+    }
+    await done(ask("DELETE", at));
+    expect((await ask("GET", at)).status).toBe(404);
+  }
+
+  const OF_TEAM = ["update", "remove", "addToken", "rotateToken", "removeToken", "removeTokens", "end"];
+  const OF_ORGANIZATION = ["update", "remove", "tokenHolder", "putWebhook", "removeWebhook", "apply"];
+  const CALLS = [
+    ...OF_TEAM.map((name) => [name, "of a team", Team as never] as const),
+    ...OF_ORGANIZATION.map((name) => [name, "of an organization", Organization as never] as const),
+    ...["put", "remove"].map((name) => [name, "of the directory", OrganizationDirectory as never] as const),
+  ];
+
+  it.each(CALLS)("are written once: calls of %s %s are lost", async (method, _, type) => {
+    for (const when of WHEN) {
+      // Every second call is lost, so that each is repeated once.
+      const { calls, end } = atCalls(
+        type,
+        method as never,
+        (async ({ proceed }: { proceed: () => unknown }) => {
+          if (calls.length % 2 === 0) return proceed();
+          if (when === "after") await proceed();
+          throw new Error(LOST);
+        }) as never,
+      );
+      await writeAll();
+      end();
+      expect(calls.length).toBeGreaterThan(1);
+    }
+  });
+
+  it.each(WHEN)("have a team once: the call is lost %s it was made", async (when) => {
+    await createOrganization(root, `with-${when}`);
+    const { calls } = atNth(Team, "create", 1, losing(when));
+    const { status, body } = await team(`with-${when}`, "team");
+    expect(status).toBe(200);
+    expect((await teamsOf(root, `with-${when}`)).map(({ id }) => id)).toEqual([body.data.id]);
+    expect(calls).toHaveLength(when === "after" ? 2 : 3);
+  });
+
+  it("are created once, and not at all when it is not known whether they were", async () => {
+    atNth(Organization, "create", 1, losing("after"));
+    expect((await create("made")).status).toBe(201);
+    atNth(Organization, "create", 1, losing("before"));
+    expect((await create("perhaps")).status).toBe(503);
+    expect((await create("perhaps")).status).toBe(201);
+  });
+
+  it("don't come back, and no team of theirs, when they were deleted before the repetition", async () => {
+    atNth(
+      Organization,
+      "create",
+      1,
+      losing("after", () => ask("DELETE", "organizations/deleted")),
+    );
+    expect((await create("deleted")).status).toBe(503);
+    expect((await ask("GET", "organizations/deleted")).status).toBe(404);
+    await createOrganization(root, "keeping");
+    let deleted = "";
+    atNth(
+      Team,
+      "create",
+      1,
+      losing("after", async () => {
+        deleted = (await teamsOf(root, "keeping"))[0]?.id ?? "";
+        await ask("DELETE", `teams/${deleted}`);
+      }),
+    );
+    expect((await team("keeping", "team")).status).toBe(200);
+    expect((await ask("GET", `teams/${deleted}`)).status).toBe(404);
+  });
+
+  it("that have the name of a deleted one stay when the deletion is repeated", async () => {
+    await createOrganization(root, "again");
+    atNth(
+      Organization,
+      "remove",
+      1,
+      losing("after", () => create("again")),
+    );
+    expect((await ask("DELETE", "organizations/again")).status).toBe(204);
+    expect((await ask("GET", "organizations/again")).status).toBe(200);
+  });
+
+  it("keep the token that another request made before a deletion is repeated", async () => {
+    const { teamId } = await organizationWithTeam(root);
+    await generateToken(root, teamId);
+    atNth(
+      Team,
+      "removeToken",
+      1,
+      losing("after", () => generateToken(root, teamId)),
+    );
+    expect((await ask("DELETE", `teams/${teamId}/authentication-token`)).status).toBe(204);
+    expect((await ask("GET", `teams/${teamId}/authentication-token`)).status).toBe(200);
   });
 });
 
