@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { ENTITY_SUMMARY_VIEW } from "../../../src/api/identity/view.ts";
 import { metadataProblem, nameProblem } from "../../../src/identity/name-and-metadata.ts";
 
 describe("bounds", () => {
@@ -16,4 +17,20 @@ describe("bounds", () => {
     expect(metadataProblem("metadata", { ["k".repeat(129)]: "" })).toMatch(/1 to 128/);
     expect(metadataProblem("metadata", { "": "x" })).toMatch(/1 to 128/);
   });
+});
+
+it("people know an entity by the name that its newest login gave", () => {
+  const alias = (updatedAt: number, metadata: Record<string, string>) => ({
+    ...{ id: `alias ${updatedAt}`, entityId: "e", name: "4711", mountAccessor: "a", customMetadata: {} },
+    ...{ createdAt: 1, updatedAt, metadata },
+  });
+  const aliases = [
+    alias(2, { name: "before" }),
+    alias(3, { role_name: "now" }),
+    alias(4, {}),
+    alias(1, { name: "old" }),
+  ];
+  const none = { metadata: {}, policies: [], mergedIds: [], directGroupIds: [], inheritedGroupIds: [] };
+  const thing = { id: "e", name: "entity", disabled: false, createdAt: 1, updatedAt: 1, ...none, aliases };
+  expect(ENTITY_SUMMARY_VIEW.show({ thing, mounts: [] })).toMatchObject({ name: "entity", display_name: "now" });
 });

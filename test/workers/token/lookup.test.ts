@@ -35,7 +35,9 @@ describe("look-up", () => {
       period: 3600,
     });
     const batch = await self((await create({ policies: ["foo"], type: "batch", ttl: "1h" })).client_token);
-    expect(batch).toMatchObject({ renewable: false, type: "batch", accessor: "" });
+    expect(batch).toMatchObject({ renewable: false, type: "batch", accessor: "", orphan: false });
+    const orphan = await self((await create({ policies: ["foo"], no_parent: true, type: "batch" })).client_token);
+    expect(orphan).toMatchObject({ type: "batch", orphan: true });
   });
 
   it("what is left and the last renewal are in whole seconds that have passed", async () => {

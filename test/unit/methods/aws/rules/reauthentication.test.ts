@@ -4,6 +4,7 @@ import { importKeys, newKeyRing } from "../../../../../src/crypto/key-ring.ts";
 import {
   type AccessEntry,
   decideLogin,
+  ENTRY_VIEW,
   type InstanceLogin,
   type PresentedNonce,
   prepareNonce,
@@ -137,11 +138,16 @@ describe("a later login", () => {
   it("keeps role and beginning, moves the rest, and never shortens the guard", async () => {
     const entry = entered(null, login(await sent("mine")));
     const again = { role: "other", ...at(700), expiresAt: NOW + 5000 };
-    expect(entered(entry, login(await sent("mine"), again), NOW + 10)).toEqual({
-      ...entry,
-      ...at(700),
-      updatedAt: NOW + 10,
-      expiresAt: NOW + 5000,
+    const later = entered(entry, login(await sent("mine"), again), NOW + 10);
+    expect(later).toEqual({ ...entry, ...at(700), updatedAt: NOW + 10, expiresAt: NOW + 5000 });
+    expect(ENTRY_VIEW.show(later)).toEqual({
+      role: "web",
+      client_nonce: "",
+      creation_time: "1970-01-01T00:16:40.000Z",
+      disallow_reauthentication: false,
+      pending_time: "1970-01-01T00:00:00.700Z",
+      expiration_time: "1970-01-01T00:16:45.000Z",
+      last_updated_time: "1970-01-01T00:16:40.010Z",
     });
     expect(entered(entry, login(await sent("mine"), { expiresAt: NOW + 1 })).expiresAt).toBe(NOW + 1000);
   });
