@@ -4,13 +4,12 @@ import { sealText } from "../crypto/sealed-data.ts";
 import type { Env } from "../env.ts";
 import type { LeaseRequest } from "../lease/actions.ts";
 import { newLeaseIds } from "../lease/ids.ts";
-import { type GrantedLease, granted } from "../lease/lease-operations.ts";
+import { type GrantedLease, granted, leaseInTree } from "../lease/lease-operations.ts";
 import { leaseRequestProblem } from "../lease/lease-ttl.ts";
 import { leaseDataContext } from "../lease/revocation-delivery.ts";
 import { endpointSettings, readRevocationEndpoint } from "../lease/revocation-endpoint.ts";
 import type { Installation } from "../system/installation.ts";
 import { MAX_ROW_ATTEMPTS } from "../token/ids.ts";
-import { treeAt } from "../token/tree-stub.ts";
 import type { AuditNotes } from "../wire/audit.ts";
 import { findLeaseHolder, NO_LEASE_HOLDER } from "./lease-holder.ts";
 
@@ -58,12 +57,11 @@ export async function registerLease(
   // The tag of the accessor was verified, so the audit log gets no arbitrary text of the client. It is known before the
   // tree answers, that of a token only afterwards.
   if (registration.accessor !== "") notes.targetAccessor = registration.accessor;
-  const tree = treeAt(env, treeId);
   const request: LeaseRequest = { path, ttl, maxTtl, renewable, target };
   for (let attempt = 1; attempt <= MAX_ROW_ATTEMPTS; attempt++) {
     const ids = await newLeaseIds(installation.keys, treeId, currentTime());
     const sealed = plain === null ? null : await sealText(installation.keys, leaseDataContext(ids.text, target), plain);
-    const outcome = await tree.lease({ kind: "register", holder, request, ids, data: sealed });
+    const outcome = await leaseInTree(env, treeId, { kind: "register", holder, request, ids, data: sealed });
     if (!outcome.ok) return err(outcome.error.code === "not_found" ? NO_LEASE_HOLDER : outcome.error);
     if (outcome.value.kind === "row_taken") continue;
     const lease = granted(outcome.value);

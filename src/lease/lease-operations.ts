@@ -1,4 +1,5 @@
 import type { Ms, Seconds } from "../base/clock.ts";
+import { attempted, type CallAttempt, changedOnce } from "../base/lost-call-retry.ts";
 import { err, invalid, NOT_FOUND, ok, type Result, refuse } from "../base/result.ts";
 import type { Installation } from "../system/installation.ts";
 import type { RevocationOrigin } from "../system/revocation-origin.ts";
@@ -6,7 +7,7 @@ import type { TokenView } from "../token/record.ts";
 import { actInTree } from "../token/tree-calls.ts";
 import { treeAt } from "../token/tree-stub.ts";
 import type { AuditNotes } from "../wire/audit.ts";
-import { type LeaseOutcome, type LeaseStanding, type LeaseView, leaseIdOf } from "./actions.ts";
+import { type LeaseAction, type LeaseOutcome, type LeaseStanding, type LeaseView, leaseIdOf } from "./actions.ts";
 import type { LeaseEnv } from "./env.ts";
 import { type NamedLease, readLeaseId } from "./ids.ts";
 import { incrementProblem } from "./lease-ttl.ts";
@@ -62,9 +63,17 @@ export async function lookupLease(
       error: null,
     });
   }
-  const outcome = await treeAt(env, named.treeId).lease({ kind: "lookup", lease: named.lease });
+  const outcome = await leaseInTree(env, named.treeId, { kind: "lookup", lease: named.lease });
   if (!outcome.ok) return NOT_FOUND;
   return ok(granted(outcome.value).lease);
+}
+
+/** Performs an action on a lease in the tree of its holder, repeated as in `runInTree`. */
+export async function leaseInTree(env: LeaseEnv, treeId: string, action: LeaseAction): Promise<Result<LeaseOutcome>> {
+  const act = async (attempt?: CallAttempt): Promise<Result<LeaseOutcome>> =>
+    await treeAt(env, treeId).lease(action, attempt);
+  const { kind } = action;
+  return kind === "lookup" || kind === "verify" ? (await attempted(env, act)).answer : changedOnce(env, act);
 }
 
 /** The standing of a lease; null for a text that is the id of no lease of this installation. */
@@ -89,7 +98,7 @@ export async function standingInTree(
   env: LeaseEnv,
   { treeId, lease }: Extract<NamedLease, { kind: "secret" }>,
 ): Promise<LeaseStanding> {
-  const outcome = await treeAt(env, treeId).lease({ kind: "verify", lease });
+  const outcome = await leaseInTree(env, treeId, { kind: "verify", lease });
   if (!outcome.ok || outcome.value.kind !== "standing") throw new Error("the tree does not say how the lease stands");
   return outcome.value.standing;
 }
@@ -113,7 +122,7 @@ export async function renewLease(
     const token = await leasedToken(env, named);
     return err(token ? invalid("tokens cannot be renewed through this endpoint") : LEASE_NOT_FOUND);
   }
-  const outcome = await treeAt(env, named.treeId).lease({ kind: "renew", lease: named.lease, increment });
+  const outcome = await leaseInTree(env, named.treeId, { kind: "renew", lease: named.lease, increment });
   if (!outcome.ok) return err(outcome.error.code === "not_found" ? LEASE_NOT_FOUND : outcome.error);
   const lease = granted(outcome.value);
   noteHolder(notes, lease.lease.holder);
@@ -145,8 +154,11 @@ export async function revokeLease(
     const revoked = await actInTree(env, named.treeId, { kind: "revoke", target, asked });
     return revoked.ok || revoked.error.code === "not_found" ? ok(revoked.ok) : revoked;
   }
-  const outcome = await treeAt(env, named.treeId).lease({ kind: "revoke", lease: named.lease, wait, force });
-  if (!outcome.ok) return ok(false);
+  const revoke = async (): Promise<Result<LeaseOutcome>> =>
+    await treeAt(env, named.treeId).lease({ kind: "revoke", lease: named.lease, wait, force });
+  const { answer: outcome, isRepetition } = await attempted(env, revoke);
+  // An earlier attempt may have ended it.
+  if (!outcome.ok) return ok(isRepetition);
   const { error, holder } = outcome.value.kind === "revoked" ? outcome.value : { error: null };
   noteHolder(notes, holder);
   return error === null ? ok(true) : refuse(`failed to revoke ${JSON.stringify(leaseId)} (1 / 1): ${error}`);

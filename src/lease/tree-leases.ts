@@ -1,7 +1,9 @@
 import { currentTime, type Ms } from "../base/clock.ts";
+import type { CallAttempt } from "../base/lost-call-retry.ts";
 import { err, NOT_FOUND, ok, type Result, refuse, unavailable } from "../base/result.ts";
 import { equalBytes } from "../crypto/bytes.ts";
 import { accessorShard, accessorShardNumber } from "../listing/accessor-shards.ts";
+import type { CarriedOutCalls } from "../storage/carried-out-calls.ts";
 import type { SchemaVersions } from "../storage/tables.ts";
 import { isTarget, type StoredIds } from "../token/actions.ts";
 import { type RowAndTail, routedIdText } from "../token/ids.ts";
@@ -30,6 +32,7 @@ interface TreeLeasesDeps {
   readonly sql: SqlStorage;
   readonly versions: SchemaVersions;
   readonly treeId: string;
+  readonly carriedOut: CarriedOutCalls;
   /** Finds the tokens of the tree, which hold the leases. */
   readonly tokens: { live(row: number, now: Ms): { readonly fixed: StoredIds } | null };
   /** Sets the alarm of the tree earlier if something is due before it. */
@@ -52,11 +55,11 @@ export class TreeLeases {
   }
 
   /** Fails with "not_found" when the holder or the lease does not exist. */
-  async perform(action: LeaseAction): Promise<Result<LeaseOutcome>> {
+  async perform(action: LeaseAction, attempt: CallAttempt): Promise<Result<LeaseOutcome>> {
     const now = currentTime();
     switch (action.kind) {
       case "register":
-        return this.#register(action, now);
+        return this.#register(action, now, attempt);
       case "lookup": {
         const row = this.#find(action.lease);
         // A lease whose revocation fails, or was given up, is still shown: an operator has to resolve it.
@@ -95,13 +98,22 @@ export class TreeLeases {
     return { unknownSecrets, failures: await this.#outbox.send(rows.slice(0, WALK_SENDS)) };
   }
 
-  async #register(action: Extract<LeaseAction, { kind: "register" }>, now: Ms): Promise<Result<LeaseOutcome>> {
+  async #register(
+    action: Extract<LeaseAction, { kind: "register" }>,
+    now: Ms,
+    attempt: CallAttempt,
+  ): Promise<Result<LeaseOutcome>> {
     const { holder, request, ids, data } = action;
+    const { carriedOut } = this.#tree;
     const token = this.#tree.tokens.live(holder.row, now);
     if (!token || (holder.by !== "batch" && !isTarget(token.fixed, holder))) return NOT_FOUND;
     const plan = planLease(request, holder.by === "batch" ? holder.endsBy : null, now);
     if (!plan.ok) return plan;
-    if (this.store.find(ids.row)) return ok({ kind: "row_taken" });
+    const isStored = this.store.find(ids.row) !== null;
+    const isOwn = carriedOut.has(attempt, "write", ids.row);
+    if (isStored && !isOwn) return ok({ kind: "row_taken" });
+    // It has ended since an earlier attempt of this call.
+    if (isOwn && !isStored) return NOT_FOUND;
     // In parallel with the write of the tree itself. The answer waits for both.
     const indexed = accessorShard(this.#tree.env, accessorShardNumber(ids.text))
       .addLease(ids.text, request.path)
@@ -110,7 +122,10 @@ export class TreeLeases {
         () => false,
       );
     const record = { ...plan.value.record, holder: this.#accessorOf(holder.row, token.fixed) };
-    this.store.insert(ids, holder.row, request.path, { ...plan.value, record }, data);
+    if (!isOwn) {
+      this.store.insert(ids, holder.row, request.path, { ...plan.value, record }, data);
+      carriedOut.add(attempt, "write", ids.row);
+    }
     this.#tree.arm();
     if (!(await indexed)) {
       this.store.removeUnseen(ids.row);

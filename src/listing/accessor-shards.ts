@@ -119,6 +119,8 @@ const RULES = {
     "countBelow",
     "countIrrevocable",
     "allocatedTrees",
+    "addLease",
+    "removeLeases",
   ],
 } as const;
 

@@ -420,6 +420,7 @@ const RULES = {
     "watermarks",
     "findMove",
     "announceMethodState",
+    "admitCustomId",
     "addWatermark",
     "watermarksCleaned",
     "disableMount",

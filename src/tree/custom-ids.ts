@@ -60,10 +60,14 @@ export class CustomIds extends GroveObject<TreeEnv> {
     return this.tables.exec<{ key: string; treeId: string; row: number }>(query, after, limit).toArray();
   }
 
-  /** Reserves `key` for `address`, in place of the stale `replaces`. Returns null, or the address that has the key. */
+  /**
+   * Reserves `key` for `address`, in place of the stale `replaces`. Returns null, or the address that has the key. Safe to
+   * repeat: an address is that of one token.
+   */
   reserve(key: string, address: TokenAddress, replaces: TokenAddress | null): TokenAddress | null {
     const held = this.find(key);
-    if (held && !(replaces && held.treeId === replaces.treeId && held.row === replaces.row)) return held;
+    if (held && isSame(held, address)) return null;
+    if (held && !(replaces && isSame(held, replaces))) return held;
     const statement = "INSERT OR REPLACE INTO custom_ids (key, tree_id, row) VALUES (?, ?, ?)";
     this.tables.exec(statement, key, address.treeId, address.row);
     return null;
@@ -106,6 +110,10 @@ export class CustomIds extends GroveObject<TreeEnv> {
   }
 }
 
+function isSame(one: TokenAddress, other: TokenAddress): boolean {
+  return one.treeId === other.treeId && one.row === other.row;
+}
+
 /** The number of the object that holds `key`, which is hex: 0 to 15. */
 export function customIdsShardNumber(key: string): number {
   return Number.parseInt(key.slice(0, 1), 16);
@@ -113,7 +121,7 @@ export function customIdsShardNumber(key: string): number {
 
 /** How a shard is called in a cluster. */
 const RULES = {
-  repeated: ["find", "page", "findEnded"],
+  repeated: ["find", "page", "findEnded", "reserve", "release"],
 } as const;
 
 export function customIdsShard(env: TreeEnv, number: number): DurableObjectStub<CustomIds> {

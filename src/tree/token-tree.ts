@@ -289,8 +289,10 @@ export class TokenTree extends StoredObject<TreeEnv> {
   }
 
   /** Performs an action on a lease of this tree. "not_found" when the lease, or its holder, does not exist. */
-  lease(action: LeaseAction): Promise<Result<LeaseOutcome>> {
-    return this.#opened(({ leases, maintenance }) => maintenance.release.keepingTables(() => leases.perform(action)));
+  lease(action: LeaseAction, attempt: CallAttempt = {}): Promise<Result<LeaseOutcome>> {
+    return this.#opened(({ leases, maintenance }) =>
+      maintenance.release.keepingTables(() => leases.perform(action, attempt)),
+    );
   }
 
   /**

@@ -32,7 +32,7 @@ export function treeParts(
   const inventory = new TreeUpdates(env, treeId, keys, tokens, life);
   const cubbyhole = new CubbyholeStore(sql, versions);
   const carriedOut = new CarriedOutCalls(sql, versions);
-  const leases = new TreeLeases({ env, sql, versions, treeId, tokens, arm });
+  const leases = new TreeLeases({ env, sql, versions, treeId, tokens, carriedOut, arm });
   const shared = { env, storage, sql: tokens.sql, origin, treeId, keys, life };
   return { ...shared, tokens, carriedOut, cubbyhole, leases, inventory, publisher, arm };
 }

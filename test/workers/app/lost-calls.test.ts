@@ -1,11 +1,15 @@
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { CLUSTER, NETWORK } from "../../../src/app/deployments.ts";
+import { AccessorShard } from "../../../src/listing/accessor-shard.ts";
+import { System } from "../../../src/system/system.ts";
+import { CustomIds } from "../../../src/tree/custom-ids.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
 import { atCalls, atNth, holdAlarms } from "../../support/calls.ts";
 import { runAs } from "../../support/deployments.ts";
-import { advance } from "../../support/leases.ts";
+import { advance, leaseFor, leaseRows, register } from "../../support/leases.ts";
 import { bindings, call, initialized } from "../../support/service.ts";
+import { deleteRows } from "../../support/storage-writer.ts";
 import { countRows, locate } from "../../support/trees.ts";
 
 const LOST = "Network connection lost.";
@@ -60,9 +64,10 @@ function lose(
 }
 
 /** Stands in for a method whose next call is lost, after it was carried out or before. */
-function losing(when: "before" | "after") {
-  return async <T>(proceed: () => Promise<T>): Promise<T> => {
+function losing(when: "before" | "after", meanwhile: () => unknown = () => {}) {
+  return async <T>(proceed: () => T | Promise<T>): Promise<T> => {
     if (when === "after") await proceed();
+    await meanwhile();
     throw new Error(LOST);
   };
 }
@@ -206,6 +211,39 @@ describe("a call that a cluster loses", () => {
     expect((await lookUp(`chosen-${when}`)).status).toBe(200);
     const { stub } = await inNetwork(() => locate(parent));
     expect(await countRows(stub)).toBe(2);
+  });
+
+  it.each(["before", "after"] as const)("reserves a chosen id once: lost %s it was reserved", async (when) => {
+    const lost = [atNth(CustomIds, "reserve", 1, losing(when)), atNth(System, "admitCustomId", 1, losing(when))];
+    const make = (id: string) => ({ ttl: "1h", policies: ["default"], id });
+    const made = await asHolder(root, "POST", "auth/token/create-orphan", make(`orphan-${when}`));
+    expect([made.status, made.body.auth?.client_token]).toEqual([200, `orphan-${when}`]);
+    expect((await lookUp(`orphan-${when}`)).status).toBe(200);
+    for (const { calls } of lost) expect(calls).toHaveLength(2);
+    expect((await asHolder(root, "POST", "auth/token/create-orphan", make(`orphan-${when}`))).status).toBe(400);
+  });
+
+  it.each(["before", "after"] as const)("registers a lease once: lost %s it was stored", async (when) => {
+    const holder = await newToken();
+    const lost = [atNth(TokenTree, "lease", 1, losing(when)), atNth(AccessorShard, "addLease", 1, losing(when))];
+    const id = await leaseFor(root, holder);
+    for (const { calls } of lost) expect(calls.length).toBeGreaterThan(1);
+    expect(await inNetwork(() => leaseRows(holder))).toHaveLength(1);
+    const ask = (path: string) => asHolder(root, "POST", path, { lease_id: id, sync: false });
+    for (const path of ["sys/leases/lookup", "sys/leases/renew", "sys/leases/revoke"]) {
+      const { calls } = atNth(TokenTree, "lease", 1, losing(when));
+      expect((await ask(path)).status).toBeLessThan(300);
+      expect(calls).toHaveLength(2);
+    }
+    expect((await ask("sys/leases/lookup")).status).toBe(400);
+  });
+
+  it("registers no lease again that has ended before the repetition", async () => {
+    const holder = await newToken();
+    const ended = async () => deleteRows((await inNetwork(() => locate(holder))).stub, "leases");
+    atNth(TokenTree, "lease", 1, losing("after", ended));
+    expect((await register(root, holder)).status).toBe(503);
+    expect(await inNetwork(() => leaseRows(holder))).toEqual([]);
   });
 
   it("does not give another child for its own that got its row number meanwhile", async () => {
