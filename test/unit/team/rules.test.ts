@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { organizationNameProblem, teamNameProblem } from "../../../src/team/rules/team-settings.ts";
-import { NO_RULES, planRotation, readExpiry } from "../../../src/team/rules/token-lifetime.ts";
+import { isAlive, NO_RULES, planRotation, readExpiry } from "../../../src/team/rules/token-lifetime.ts";
 import { readTokenOrder } from "../../../src/team/rules/token-order.ts";
 
 const NOW = Date.UTC(2030, 0, 1);
@@ -112,6 +112,10 @@ describe("a rotation", () => {
   it("stays within the maximum lifetime of the organization", () => {
     const rules = { defaultMs: null, maxMs: HOUR };
     expect(planRotation(rules, old, token, 0, NOW)).toMatchObject({ value: { token: { expiresAt: NOW + HOUR } } });
+    for (const expiresAt of [null, NOW + 2 * HOUR]) {
+      const made = { createdAt: NOW, expiresAt };
+      expect([isAlive(rules, made, NOW + HOUR - 1), isAlive(rules, made, NOW + HOUR)]).toEqual([true, false]);
+    }
     expect(planRotation(rules, old, { ...token, expiresAt: NOW + HOUR }, 0, NOW).ok).toBe(true);
     expect(planRotation(rules, old, { ...token, expiresAt: NOW + HOUR + 1 }, 0, NOW).ok).toBe(false);
   });

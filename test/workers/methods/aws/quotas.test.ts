@@ -52,6 +52,16 @@ describe("the quota of a role that only the proof of a login names", () => {
     expect(Number(refused.headers.get("Retry-After"))).toBeGreaterThan(0);
   });
 
+  it("does not count at a path that is exempt", async () => {
+    await quota("role", { role: "alice", rate: 1 });
+    const configure = (body: object) => call("POST", "sys/quotas/config", { token: root, body });
+    await configure({ rate_limit_exempt_paths: ["auth/derived/login"] });
+    const unnamed = () => mount.loginCaller(key, {}, from);
+    expect(await statuses([unnamed, unnamed])).toEqual([200, 200]);
+    await configure({});
+    expect(await statuses([unnamed, unnamed])).toEqual([200, 429]);
+  });
+
   it("is that of the image in the document", async () => {
     await quota("role", { role: instance.imageId, rate: 1 });
     const body = { nonce: "0f0f0f0f-aaaa-bbbb-cccc-0f0f0f0f0f0f" };

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { DEFAULT_TOKEN_SETTINGS } from "../../../../../src/auth/token-settings.ts";
 import {
   cloudRoleTerms,
+  memorySeconds,
   narrowByTag,
   renewalTerms,
   untagged,
@@ -84,4 +85,13 @@ describe("the type of a token", () => {
     const typed = { ...sample, token: { ...sample.token, type } };
     expect(cloudRoleTerms(typed, untagged(typed), []).tokenType).toBe(expected);
   });
+});
+
+it("an instance is remembered for the longest limit of the role, the tag and the mount", () => {
+  fc.assert(
+    fc.property(role, seconds, seconds, (limits, tagMaxTtl, maxSeconds) => {
+      const memory = memorySeconds(limits, tagMaxTtl, { defaultSeconds: 1, maxSeconds });
+      expect(memory).toBe(Math.max(limits.token.maxTtl, tagMaxTtl, maxSeconds));
+    }),
+  );
 });
