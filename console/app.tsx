@@ -20,6 +20,7 @@ import { PoliciesPage } from "./pages/policies.tsx";
 import { NewPolicyPage, PolicyPage } from "./pages/policy.tsx";
 import { ReceiptPage } from "./pages/receipt.tsx";
 import { RequestPage } from "./pages/request.tsx";
+import { RevocationPage } from "./pages/revocation.tsx";
 import { SessionPage } from "./pages/session.tsx";
 import { SetUpLoginPage } from "./pages/set-up-login.tsx";
 import { SignIn } from "./pages/sign-in.tsx";
@@ -119,6 +120,8 @@ function pageAt([name = "", item = "", below = ""]: readonly string[], { query }
       return <EndedPage key={query.toString()} query={query} />;
     case "receipts":
       return <ReceiptPage key={item} id={item} />;
+    case "revocations":
+      return <RevocationPage key={item} request={item} />;
     case "leases":
       return <LeasesPage key={query.get("prefix") ?? ""} query={query} />;
     case "new-token":

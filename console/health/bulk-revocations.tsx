@@ -83,6 +83,11 @@ export function BulkRevocations() {
             { label: "Since", cell: ({ time }) => <Time at={time} /> },
             { label: "Clean-up", cell: cleanUpText },
             { label: "Progress", cell: (revocation) => <CleanUp revocation={revocation} /> },
+            {
+              label: "Receipt",
+              cell: ({ request_id: request }) =>
+                request !== "" && <a href={href(["revocations", request])}>who, how many, refused</a>,
+            },
           ]}
         />
       )}

@@ -3,6 +3,7 @@ import type { Entity } from "../../client/answers.d.ts";
 import { entityName } from "../entity-names.ts";
 import { pathOf } from "../href.ts";
 import { needsOf } from "../needed-capabilities.ts";
+import { type CountedBefore, NOT_COUNTED, withAccessors } from "../receipts/counted-before.ts";
 import { orphansOfEntity } from "../receipts/orphans-made.ts";
 import { ENDED_LATER, OrphansNotice } from "../receipts/orphans-notice.tsx";
 import { ConfirmButton } from "../records/confirm.tsx";
@@ -10,23 +11,10 @@ import { done } from "../result.ts";
 import { useSession } from "../session.ts";
 import { EndingNumbers } from "../tokens/ending-numbers.tsx";
 import { noteRevocation } from "../tokens/recent-revocations.ts";
-import type { Preview } from "../tokens/revocation-preview.ts";
-import { MOST_NAMED } from "../tokens/selection.ts";
-import { readTokens } from "../tokens/token-api.ts";
-
-/** The counts before all tokens of an entity were ended. */
-export interface EndOfTokens {
-  /** null when the token may not count them. */
-  readonly preview: Preview | null;
-  /** The first `MOST_NAMED` accessors, for the check afterwards. */
-  readonly accessors: readonly string[];
-}
-
-const NOTHING: EndOfTokens = { preview: null, accessors: [] };
 
 interface EndTokensProps {
   readonly entity: Entity;
-  readonly onEnded: (end: EndOfTokens) => void;
+  readonly onEnded: (end: CountedBefore) => void;
 }
 
 /** Ends all tokens of an entity, after showing how many they are. */
@@ -35,15 +23,11 @@ export function EndTokens({ entity: record, onEnded }: EndTokensProps) {
   // The name that the page and the list show: a generated one is not for typing.
   const name = entityName(record);
   const { api, self } = useSession();
-  const [counted, setCounted] = useState<EndOfTokens>(NOTHING);
+  const [counted, setCounted] = useState(NOT_COUNTED);
   const [disables, setDisables] = useState(false);
   const [step, setStep] = useState("");
   const entity = `identity/entity/id/${pathOf(id)}`;
   const path = `${entity}/not-before`;
-  const note = async (preview: Preview): Promise<void> => {
-    const own = await readTokens(api, { entity_id: id }, MOST_NAMED);
-    setCounted({ preview, accessors: own.ok ? own.value.tokens.map(({ accessor }) => accessor) : [] });
-  };
   const send = async () => {
     // First: a disabled entity's tokens are refused and it gets no new ones, even if the second request fails.
     if (disables) setStep("1 of 2: disabling the entity, until every part of the service refuses it");
@@ -73,7 +57,10 @@ export function EndTokens({ entity: record, onEnded }: EndTokensProps) {
         onEnded(counted);
       }}
     >
-      <EndingNumbers selection={{ entity_id: id }} onCounted={note} />
+      <EndingNumbers
+        selection={{ entity_id: id }}
+        onCounted={async (preview) => setCounted(await withAccessors(api, { entity_id: id }, preview))}
+      />
       <OrphansNotice of={id} ask={() => orphansOfEntity(api, id)} action={ENDED_LATER} />
       <p>
         All tokens that it got until now are refused, with everything below them.{" "}

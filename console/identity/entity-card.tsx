@@ -5,6 +5,7 @@ import type { AuditQuestion } from "../audit/read-events.ts";
 import { Timeline } from "../audit/timeline.tsx";
 import { entityName, isGenerated } from "../entity-names.ts";
 import { href } from "../href.ts";
+import type { CountedBefore } from "../receipts/counted-before.ts";
 import { RecordForm } from "../records/record-form.tsx";
 import { done } from "../result.ts";
 import { mayDo, useSession } from "../session.ts";
@@ -13,7 +14,7 @@ import { EndingNumbers } from "../tokens/ending-numbers.tsx";
 import { readTokens } from "../tokens/token-api.ts";
 import { useLoad } from "../ui/index.ts";
 import { Aliases } from "./aliases.tsx";
-import { type EndOfTokens, EndTokens } from "./end-tokens.tsx";
+import { EndTokens } from "./end-tokens.tsx";
 import { EndedTokens } from "./ended-tokens.tsx";
 import { type CardProps, IdentityCard } from "./identity-card.tsx";
 import { aliasNames, ENTITY } from "./record-fields.ts";
@@ -21,7 +22,7 @@ import { Related } from "./related.tsx";
 
 /** One entity: its fields, its aliases, its groups, and the revocation of all its tokens. */
 export function EntityCard(props: CardProps) {
-  const [end, setEnd] = useState<EndOfTokens | null>(null);
+  const [end, setEnd] = useState<CountedBefore | null>(null);
   return (
     <IdentityCard<Entity>
       {...props}

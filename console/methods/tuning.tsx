@@ -1,15 +1,14 @@
 import { counted } from "../format.ts";
 import { href } from "../href.ts";
 import { needsOf } from "../needed-capabilities.ts";
-import { ConfirmButton } from "../records/confirm.tsx";
 import { noteDone } from "../records/done-notice.tsx";
 import type { RecordValue } from "../records/field.ts";
 import { RecordForm } from "../records/record-form.tsx";
 import { go } from "../router.ts";
 import { useSession } from "../session.ts";
 import { countOfGroup } from "../tokens/count-of-group.ts";
-import { noteRevocation } from "../tokens/recent-revocations.ts";
 import { Card, Time, useLoad } from "../ui/index.ts";
+import { EndOfMount } from "./end-of-mount.tsx";
 import { tokensOfMounts } from "./mount.ts";
 import { ofMount } from "./mount-paths.ts";
 import { tuningOf } from "./parts-by-type.ts";
@@ -47,46 +46,43 @@ export function Tuning({ mount, type }: { readonly mount: string; readonly type:
           </p>
         )}
         <div class="actions">
-          <ConfirmButton
-            look="button danger"
+          <EndOfMount
+            mount={mount}
             label="End all tokens…"
             needs={needsOf(path)}
             title={`End the tokens of auth/${mount}/`}
-            typing={mount}
             action="End them"
             send={() => api.call(path, { body: { not_before: "now" } })}
-            onDone={() => {
-              noteRevocation({ mount: `auth/${mount}/` });
+            onDone={(receipt) => {
+              if (receipt !== "") return go(receipt);
               tuning.reload();
               counts.reload();
             }}
           >
             <p>
-              From the answer on {amount} that it gave until now are refused, with everything below them, and batch
-              tokens, which are not counted. Clients that may log in by it log in again.
+              From the answer on they are refused, with everything below them. Clients that may log in by it log in
+              again.
             </p>
             {type === "token" && <p>The token that you are signed in with may be one of them.</p>}
-          </ConfirmButton>
+          </EndOfMount>
           {type !== "token" && (
-            <ConfirmButton
-              look="button danger"
+            <EndOfMount
+              mount={mount}
               label="Disable the method…"
               needs={needsOf(ofMount(mount), "DELETE")}
               title={`Disable auth/${mount}/`}
-              typing={mount}
               action="Disable"
               send={() => api.call(ofMount(mount), { method: "DELETE" })}
-              onDone={() => {
-                noteRevocation({ mount: `auth/${mount}/` });
+              onDone={(receipt) => {
                 noteDone(`auth/${mount}/ is disabled, and its tokens are refused`, ofMount(mount));
-                go(href(["methods"]), "replace");
+                go(receipt || href(["methods"]), "replace");
               }}
             >
               <p>
-                From the answer on {amount} are refused, with everything below them, and batch tokens, which are not
-                counted. No login by it succeeds. Its settings, roles and lists are deleted. There is no way back.
+                From the answer on its tokens are refused, with everything below them, and no login by it succeeds. Its
+                settings, roles and lists are deleted. There is no way back.
               </p>
-            </ConfirmButton>
+            </EndOfMount>
           )}
         </div>
       </Card>

@@ -63,9 +63,7 @@ export function Confirm<T>({ title, typing, action, working, send, onDone, onClo
   );
 }
 
-interface ConfirmButtonProps extends Omit<ConfirmProps<unknown>, "onClose" | "onDone"> {
-  /** Called with the answer. */
-  readonly onDone: (value: unknown) => void;
+interface ConfirmButtonProps<T> extends Omit<ConfirmProps<T>, "onClose"> {
   /** Classes of the button. */
   readonly look?: string;
   readonly label: ComponentChildren;
@@ -74,7 +72,7 @@ interface ConfirmButtonProps extends Omit<ConfirmProps<unknown>, "onClose" | "on
 }
 
 /** A button that opens the dialog before it acts. */
-export function ConfirmButton(props: ConfirmButtonProps) {
+export function ConfirmButton<T>(props: ConfirmButtonProps<T>) {
   const { look = "button slim danger", label, needs, idle, onDone, ...dialog } = props;
   const [asking, setAsking] = useState(false);
   const close = (): void => setAsking(false);
@@ -97,7 +95,8 @@ export function ConfirmButton(props: ConfirmButtonProps) {
   );
 }
 
-interface DeleteButtonProps extends Pick<ConfirmButtonProps, "title" | "look" | "idle" | "onDone" | "children"> {
+interface DeleteButtonProps
+  extends Pick<ConfirmButtonProps<unknown>, "title" | "look" | "idle" | "onDone" | "children"> {
   /** The endpoint of the record. */
   readonly path: string;
   /** Its name, which the user must type. */

@@ -257,4 +257,25 @@ describe.skipIf(executable === undefined)("AppRole in the console", () => {
     await page.getByRole("button", { name: "Check the login" }).click();
     await page.getByText("This login gets a token").waitFor();
   });
+
+  it("ends all tokens of the method: the number before, and what their trees say after", async () => {
+    expect((await send("POST", "auth/jobs/login", { role_id: await roleIdOf("open") }, "")).status).toBe(200);
+    await openPlace(page, "methods/jobs?part=tuning");
+    await page.getByRole("button", { name: "End all tokens…" }).click();
+    const dialog = page.getByRole("dialog");
+    await expect.poll(async () => Number(await figure("Tokens that end, with all below"))).toBeGreaterThan(1);
+    const matching = await figure("Tokens that match");
+    await dialog.getByLabel("Type jobs to confirm").fill("jobs");
+    await dialog.getByRole("button", { name: "End them" }).click();
+    const receipt = card("All tokens of auth/jobs/");
+    await receipt.getByText(`All of these are refused: ${matching} of ${matching}`).waitFor();
+    await expectAccessible(page);
+    await expectReachable(page);
+    await openPlace(page, "health");
+    await card("Revocations of many").getByRole("link", { name: "who, how many, refused" }).first().click();
+    await receipt
+      .getByText(/^All .* (are refused|can no longer be used)/)
+      .first()
+      .waitFor();
+  });
 });

@@ -509,17 +509,26 @@ describe.skipIf(executable === undefined)("the console", () => {
     await page.getByRole("button", { name: "Delete", exact: true }).click();
     await shows("No roles yet");
     await page.getByRole("link", { name: "Tuning" }).click();
+    await page.getByRole("button", { name: "End all tokens…" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText("Batch tokens end too.").waitFor();
+    await expectAccessible(page);
+    await dialog.getByLabel("Type cloud-of-production to confirm").fill("cloud-of-production");
+    await dialog.getByRole("button", { name: "End them" }).click();
+    const receipt = page.getByRole("region", { name: "All tokens of auth/cloud-of-production/" });
+    await receipt.getByText("0 tokens").first().waitFor();
+    await page.goBack();
     await page.getByRole("button", { name: "Disable the method…" }).click();
     await page.getByLabel("Type cloud-of-production to confirm").fill("cloud-of-production");
     await page.getByRole("button", { name: "Disable", exact: true }).click();
-    await page.getByRole("link", { name: "auth/ci/" }).waitFor();
-    await expect.poll(() => page.getByRole("link", { name: "auth/cloud-of-production/" }).count()).toBe(0);
     await page.getByText("auth/cloud-of-production/ is disabled, and its tokens are refused").waitFor();
+    await receipt.getByText("0 tokens").first().waitFor();
     await expectAccessible(page);
     await page.getByRole("link", { name: "The request", exact: true }).click();
     await shows("Disabled the method");
     await visit("Auth methods");
     await page.getByRole("link", { name: "auth/ci/" }).waitFor();
+    expect(await page.getByRole("link", { name: "auth/cloud-of-production/" }).count()).toBe(0);
     expect(await page.getByText("is disabled, and its tokens").count()).toBe(0);
   });
 

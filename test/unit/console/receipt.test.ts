@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { EndedCheck, Receipt } from "../../../client/answers.d.ts";
-import { endedText, isCutOff } from "../../../console/identity/ended-text.ts";
 import { checkFinding } from "../../../console/receipts/check-finding.ts";
+import { cleaningText, endedText, isCutOff } from "../../../console/receipts/ended-text.ts";
 import { leaseHeadline } from "../../../console/receipts/lease-headline.ts";
 import { allEndedText, leaseSums, leaseText } from "../../../console/receipts/lease-sums.ts";
+import { isCleaningUp } from "../../../console/receipts/read-revocation.ts";
 import { MOST_PAGES, wholeCheck, wholeReceipt } from "../../../console/receipts/whole-receipt.ts";
 import { done, failed } from "../../../console/result.ts";
 import { MOST_NAMED, refusalOf } from "../../../console/tokens/selection.ts";
@@ -237,5 +238,27 @@ describe("the ways back after a revocation", () => {
         ),
       ),
     ).toHaveLength(8);
+  });
+});
+
+describe("the clean-up of a revocation of many", () => {
+  const revocation = {
+    ...{ time: "", created_before: null, asked_by: null, request_id: "r1", request_path: "", tokens_seen: 5 },
+    ...{ clean_up: "running", tokens_left: 0, clean_up_finished: null },
+  };
+
+  it("of a path goes on until the server says that it has ended, whatever its number", () => {
+    const path = { ...revocation, prefix: "auth/ci/" };
+    expect(isCleaningUp(path)).toBe(true);
+    expect(cleaningText(path, true)).toBe("under way: the map may still have some of them");
+    expect(isCleaningUp({ ...path, clean_up: "finished", tokens_left: 2 })).toBe(false);
+    expect(cleaningText(path, false)).toBe("the map has none of them");
+  });
+
+  it("of an entity goes on while it has tokens on the map", () => {
+    const entity = { ...revocation, entity_id: "e1", clean_up: "waits for tidy" };
+    expect(isCleaningUp({ ...entity, tokens_left: 2 })).toBe(true);
+    expect(cleaningText({ ...entity, tokens_left: 2 }, true)).toMatch("2 tokens still on the map");
+    expect([isCleaningUp(entity), isCleaningUp({ ...entity, tokens_left: null })]).toEqual([false, false]);
   });
 });
