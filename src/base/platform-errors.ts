@@ -13,6 +13,8 @@ const OVERLOADED = /^Durable Object is overloaded\./;
 const ACCOUNT_IS_SLOWED =
   /^Your account is (?:generating too much load on Durable Objects|doing too many concurrent storage operations)\./;
 const RESET = /^Durable Object (?:reset because|storage operation exceeded timeout)|^Network connection lost/;
+/** In a cluster: another node took the object while this one opened it or wrote to it. */
+const SUPERSEDED = /\btakeover failed: |\bepoch \d+ was superseded\b/;
 
 const MISSING_METHOD = /^The RPC receiver does not implement the method\b/;
 
@@ -99,7 +101,8 @@ function failureOfStorage(message: string): Failure {
  */
 export function isLostCall(error: unknown): boolean {
   if (isRefusedCall(error)) return false;
-  return isFlagged(error, "retryable") || isFlagged(error, "durableObjectReset") || RESET.test(messageOf(error));
+  const isReset = isFlagged(error, "retryable") || isFlagged(error, "durableObjectReset");
+  return isReset || RESET.test(messageOf(error)) || SUPERSEDED.test(messageOf(error));
 }
 
 /** Begins like a lost call, because an error that another object passes on keeps its message alone. */

@@ -114,6 +114,8 @@ describe("a lost call", () => {
   it("is told from a refused one, and by its text when another object has passed the error on", () => {
     expect(isLostCall(LOST)).toBe(true);
     expect(isLostCall(new Error("Network connection lost."))).toBe(true);
+    expect(isLostCall(new Error("cluster: team-1: takeover failed: epoch superseded"))).toBe(true);
+    expect(isLostCall(new Error("team-1: epoch 7 was superseded before it opened"))).toBe(true);
     expect(isLostCall(REFUSED)).toBe(false);
     expect(isLostCall("Network connection lost.")).toBe(false);
   });
