@@ -3,44 +3,13 @@ import { logInfo } from "../../base/log.ts";
 import type { CallAttempt } from "../../base/lost-call-retry.ts";
 import { err, NOT_FOUND, ok, type Result, refuse, unavailable } from "../../base/result.ts";
 import type { Env } from "../../env.ts";
-import { CALLS_KEPT_MS } from "../../storage/carried-out-calls.ts";
-import { SealedTable, type WithSeal } from "../../storage/sealed-table.ts";
-import { columnOf, type Migration, setColumns, storedJson } from "../../storage/tables.ts";
 import { GroveObject } from "../../system/grove-object.ts";
 import { NO_ORIGIN, type RevocationOrigin } from "../../system/revocation-origin.ts";
 import { type ParentName, waitsAgain } from "./ending-parents.ts";
-import { hasEnded, hasMetadata, type SecretId } from "./secret-id.ts";
+import type { SecretId } from "./secret-id.ts";
+import { APP_ROLE_SECRET_ID_MIGRATIONS, type FoundSecretIds, SecretIdTable } from "./secret-id-table.ts";
 import { type excludingList, type SecretIdClient, useOf } from "./secret-id-use.ts";
 import { OF_ROLE, type TokenOfUse, TokenParents, type WantedParent } from "./token-parents.ts";
-
-export const APP_ROLE_SECRET_ID_MIGRATIONS: readonly Migration[] = [
-  {
-    version: 1,
-    description: "a shard of the secret-ids of a mount, by role and keyed hash; values are JSON",
-    sql: `
-      CREATE TABLE secret_ids (
-        role TEXT NOT NULL,
-        hash TEXT NOT NULL,
-        accessor TEXT NOT NULL,
-        value TEXT NOT NULL,
-        expires_at INTEGER,
-        seal BLOB,
-        PRIMARY KEY (role, hash)
-      ) WITHOUT ROWID;
-      CREATE INDEX secret_ids_by_accessor ON secret_ids (role, accessor, expires_at);
-      CREATE INDEX secret_ids_by_end ON secret_ids (expires_at) WHERE expires_at IS NOT NULL;
-      CREATE TABLE dropped_roles (role TEXT PRIMARY KEY) WITHOUT ROWID;
-    `,
-  },
-  {
-    version: 2,
-    description: "until when a deleted role is known after its secret-ids are gone; null: they may be there",
-    sql: "ALTER TABLE dropped_roles ADD COLUMN kept_until INTEGER",
-    readableFrom: 1,
-  },
-];
-
-type Row = { role: string; hash: string; accessor: string; value: string; expires_at: number | null };
 
 /** What a login with a secret-id found. `excludedBy` is the list of networks that refuses the client. */
 interface UsedSecretId {
@@ -53,62 +22,32 @@ interface UsedSecretId {
   readonly isUnused?: true;
 }
 
-/** Secret-ids with some metadata. */
-interface FoundSecretIds {
-  readonly found: readonly SecretId[];
-  /** The accessor after which the search goes on; null at the end. */
-  readonly next: string | null;
-}
-
 const NO_SECRET_ID: UsedSecretId = { secretId: null, excludedBy: null, parent: null };
-/** Stands in the place of a role, whose id is a UUID: a secret-id as it was before its last use, by the call. */
-const SPENT = "spent";
 const TIDY = "tidy";
 /** The duty that ends tokens of destroyed secret-ids. */
 const END_TOKENS = "tokens of destroyed secret-ids";
 const NOT_ENDED = unavailable("the secret-ids are destroyed, and their tokens are not ended yet; try again");
-const STEP_ROWS = 500;
-/** Maximum steps of one alarm. The next alarm continues, so that requests do not wait long. */
-const ALARM_STEPS = 32;
 const RETRY_MS = 30_000;
 /** Ended rows are removed on the hour: one run removes all that ended within it. */
 const PERIOD_MS = 3_600_000;
-/**
- * A secret-id is registered within this time after its role was read. A deleted role is known for longer, so no secret-id
- * is registered after the deletion of its role. The difference is a margin for the clocks of two machines.
- */
+/** A secret-id is registered within this time after its role was read, see `DROPPED_KEPT_MS`. */
 const MAX_REGISTRATION_MS = 60_000;
-const DROPPED_KEPT_MS = 600_000;
 const LATE = unavailable("the secret-id was not stored in time; try again");
-/** Rows that one call of a search reads. */
-const SEARCHED_ROWS = 1_000;
-
-const ENDED = "SELECT role, hash FROM secret_ids WHERE expires_at <= ? ORDER BY expires_at LIMIT ?";
-const DROPPED =
-  "SELECT role, hash FROM secret_ids WHERE role IN (SELECT role FROM dropped_roles WHERE kept_until IS NULL) LIMIT ?";
-
 /**
  * A shard of the secret-ids of a mount. A login counts its use here, in one transaction, before its token is issued: so
  * a secret-id gives no more tokens than it has uses, whatever fails. Each use checks by the sealed row whether the
  * secret-id has ended; tidy only frees storage. Rows with an invalid seal count as absent.
  */
 export class AppRoleSecretIds extends GroveObject<Env> {
-  readonly #rows: SealedTable<Row>;
+  readonly #secretIds: SecretIdTable;
   /** Parents of the tokens that end with their secret-id. */
   readonly #parents: TokenParents;
   protected override readonly restoredRow = waitsAgain;
-  /** Deleted roles whose secret-ids may still have rows, or may still arrive; null before the first reading. */
-  #droppedRoles: Set<string> | null = null;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env, APP_ROLE_SECRET_ID_MIGRATIONS);
-    this.#rows = new SealedTable<Row>(this.tables, this.seals, {
-      table: "secret_ids",
-      kind: "secret id",
-      key: ["role", "hash"],
-      sealed: ["accessor", "value"],
-    });
-    this.#parents = new TokenParents(env, ctx.storage.sql, this.seals, (role) => this.#dropped().has(role));
+    this.#secretIds = new SecretIdTable(this.tables, this.seals);
+    this.#parents = new TokenParents(env, ctx.storage.sql, this.seals, (role) => this.#secretIds.isDropped(role));
     this.alarms.add(END_TOKENS, {
       dueAt: () => (this.#parents.ending.has() ? 0 : null),
       run: () => this.#parents.ending.revoke(),
@@ -134,14 +73,12 @@ export class AppRoleSecretIds extends GroveObject<Env> {
     await this.keys.open();
     // What another attempt has stored can be destroyed or used up by now.
     if (this.carriedOut.has(attempt, "write")) return ok(null);
-    if (this.#dropped().has(role)) return NOT_FOUND;
+    if (this.#secretIds.isDropped(role)) return NOT_FOUND;
     if (currentTime() - now > MAX_REGISTRATION_MS) return err(LATE);
-    const row = this.#rows.find(role, hash);
-    const taken = row ? this.#good(row, now) !== null : this.#rows.count("WHERE role = ? AND hash = ?", role, hash) > 0;
-    if (taken) return refuse("SecretID is already registered");
-    const { accessor, expiresAt } = secretId;
-    this.#rows.put({ role, hash, accessor, value: JSON.stringify(secretId), expires_at: expiresAt });
+    if (this.#secretIds.isTaken(role, hash, now)) return refuse("SecretID is already registered");
+    this.#secretIds.add(role, hash, secretId);
     this.carriedOut.add(attempt, "write");
+    const { expiresAt } = secretId;
     if (expiresAt !== null) await this.alarms.atLatest(onTheHour(expiresAt));
     return ok(null);
   }
@@ -161,17 +98,19 @@ export class AppRoleSecretIds extends GroveObject<Env> {
   ): Promise<UsedSecretId> {
     this.env.deployment.moves?.accept();
     await this.keys.open();
-    if (this.carriedOut.has(attempt, "use")) return this.#usedBefore(role, hash, attempt, now);
-    const row = this.#rows.find(role, hash);
-    const secretId = row && this.#good(row, now);
-    if (!row || !secretId) return { ...NO_SECRET_ID, isUnused: true };
+    if (this.carriedOut.has(attempt, "use")) {
+      const secretId = this.#secretIds.findUsed(role, hash, attempt.callId, now);
+      return secretId ? { secretId, excludedBy: null, parent: null } : NO_SECRET_ID;
+    }
+    const secretId = this.#secretIds.find(role, hash, now);
+    if (!secretId) return { ...NO_SECRET_ID, isUnused: true };
     const { excludedBy, after } = useOf(secretId, client, now);
     if (excludedBy !== null) return { secretId, excludedBy, parent: null };
     if (after !== secretId) {
-      this.#store(row, after);
+      this.#secretIds.change(role, hash, secretId, after);
       this.carriedOut.add(attempt, "use");
     }
-    const keptUntil = after === null ? this.#keepSpent(row, attempt) : null;
+    const keptUntil = after === null ? this.#secretIds.keepSpent(role, hash, secretId, attempt.callId) : null;
     const parent = this.#parents.noteUse(role, hash, secretId, { ...token, isLast: after === null }, now);
     const due = earliest(keptUntil, token.endsWithSecretId || after === null ? this.#parents.nextEnd() : null);
     if (due !== null) await this.alarms.atLatest(onTheHour(due));
@@ -190,8 +129,7 @@ export class AppRoleSecretIds extends GroveObject<Env> {
   /** Returns a secret-id that has not ended, or null. */
   async find(role: string, hash: string, now: Ms): Promise<SecretId | null> {
     await this.keys.open();
-    const row = this.#rows.find(role, hash);
-    return row && this.#good(row, now);
+    return this.#secretIds.find(role, hash, now);
   }
 
   /** Returns the first of these secret-ids that has not ended, with the id of its role, or null. */
@@ -203,8 +141,7 @@ export class AppRoleSecretIds extends GroveObject<Env> {
     if (!this.tables.exist) return null;
     await this.keys.open();
     for (const { role, hash } of places) {
-      const row = this.#rows.find(role, hash);
-      const secretId = row && this.#good(row, now);
+      const secretId = this.#secretIds.find(role, hash, now);
       if (secretId) return { role, secretId };
     }
     return null;
@@ -213,8 +150,7 @@ export class AppRoleSecretIds extends GroveObject<Env> {
   /** Returns the secret-id with this accessor, or null. null also when it has ended. */
   async findByAccessor(role: string, accessor: string, now: Ms): Promise<SecretId | null> {
     await this.keys.open();
-    const [row] = this.#rows.list("WHERE role = ? AND accessor = ?", role, accessor);
-    return row ? this.#good(row, now) : null;
+    return this.#secretIds.findByAccessor(role, accessor, now);
   }
 
   /** Destroys a secret-id, also one with an invalid seal, and ends the tokens that end with it. Safe to repeat. */
@@ -226,7 +162,7 @@ export class AppRoleSecretIds extends GroveObject<Env> {
   ): Promise<Result<null>> {
     await this.keys.open();
     // Another one with this text may have been made since.
-    if (!this.carriedOut.has(attempt, "write")) this.#rows.delete(role, hash);
+    if (!this.carriedOut.has(attempt, "write")) this.#secretIds.delete(role, hash);
     if (this.tables.exist) this.carriedOut.add(attempt, "write");
     return this.#endTokens({ role, by: "hash", value: hash }, asked);
   }
@@ -239,8 +175,7 @@ export class AppRoleSecretIds extends GroveObject<Env> {
     attempt: CallAttempt = {},
   ): Promise<Result<null>> {
     await this.keys.open();
-    const query = "DELETE FROM secret_ids WHERE role = ? AND accessor = ?";
-    const isDestroyed = this.tables.exec(query, role, accessor).rowsWritten > 0;
+    const isDestroyed = this.#secretIds.deleteByAccessor(role, accessor);
     const isFound = isDestroyed || this.carriedOut.has(attempt, "write");
     if (isDestroyed) this.carriedOut.add(attempt, "write");
     const name = { role, by: "accessor", value: accessor } as const;
@@ -251,9 +186,7 @@ export class AppRoleSecretIds extends GroveObject<Env> {
 
   /** Returns at most `limit` accessors after `after`, in order, of secret-ids of a role that have not ended. */
   list(role: string, after: string, limit: number, now: Ms): string[] {
-    const where = "role = ? AND accessor > ? AND (expires_at IS NULL OR expires_at > ?)";
-    const query = `SELECT accessor FROM secret_ids WHERE ${where} ORDER BY accessor LIMIT ?`;
-    return columnOf(this.tables, query, role, after, now, limit);
+    return this.#secretIds.list(role, after, limit, now);
   }
 
   /** Searches the secret-ids of a role after `after` for some metadata. Reads a bounded number of rows. */
@@ -265,16 +198,7 @@ export class AppRoleSecretIds extends GroveObject<Env> {
     now: Ms,
   ): Promise<FoundSecretIds> {
     await this.keys.open();
-    const where = "WHERE role = ? AND accessor > ? ORDER BY accessor LIMIT ?";
-    const { good, tampered } = this.#rows.judged(where, role, after, SEARCHED_ROWS);
-    const matching = good.flatMap((row) => this.#good(row, now) ?? []).filter((one) => hasMetadata(one, metadata));
-    const found = matching.slice(0, limit);
-    if (matching.length > limit) return { found, next: found.at(-1)?.accessor ?? null };
-    const last = [good, tampered]
-      .flatMap((rows) => rows.at(-1)?.accessor ?? [])
-      .sort()
-      .at(-1);
-    return { found, next: good.length + tampered.length < SEARCHED_ROWS ? null : (last ?? null) };
+    return this.#secretIds.search(role, metadata, after, limit, now);
   }
 
   /**
@@ -283,8 +207,7 @@ export class AppRoleSecretIds extends GroveObject<Env> {
    */
   async dropRole(role: string, asked: RevocationOrigin = NO_ORIGIN): Promise<void> {
     await this.keys.open();
-    this.tables.exec("INSERT OR IGNORE INTO dropped_roles (role) VALUES (?)", role);
-    this.#dropped().add(role);
+    this.#secretIds.dropRole(role);
     const ended = await this.#endTokens({ role, by: "accessor", value: OF_ROLE }, asked);
     await this.alarms.atLatest(currentTime());
     if (!ended.ok) throw new Error("tokens of a deleted role were not ended");
@@ -292,47 +215,14 @@ export class AppRoleSecretIds extends GroveObject<Env> {
 
   /** Removes secret-ids that have ended at `now`. The alarm removes what one call leaves. */
   removeEnded(now: Ms): void {
-    this.#removeInSteps(ENDED, now);
+    this.#secretIds.removeEnded(now);
   }
 
   /** Deletes everything when the mount is removed. Safe to repeat. */
   erase(): Promise<void> {
-    this.#droppedRoles = null;
+    this.#secretIds.forget();
     this.#parents.forget();
     return this.wipe();
-  }
-
-  /** The secret-id of a row; null if it has ended at `now`, or its role is deleted. */
-  #good(row: Row, now: Ms): SecretId | null {
-    const secretId = storedJson<SecretId>(row.value);
-    return hasEnded(secretId, now) || this.#dropped().has(row.role) ? null : secretId;
-  }
-
-  /** Stores a secret-id as it is after a use; null: that was the last one. */
-  #store({ role, hash, accessor, expires_at }: WithSeal<Row>, after: SecretId | null): void {
-    if (!after) {
-      this.#rows.delete(role, hash);
-      return;
-    }
-    const changed = { role, hash, accessor, expires_at, value: JSON.stringify(after) };
-    const seal = this.#rows.sealOf(changed).buffer;
-    // Sets no indexed column, so that one row is written.
-    setColumns(this.tables, "secret_ids", { value: changed.value, seal }, "role = ? AND hash = ?", role, hash);
-  }
-
-  /** What another attempt of a call has found, which has counted the use; nothing when the secret-id ended since. */
-  #usedBefore(role: string, hash: string, attempt: CallAttempt, now: Ms): UsedSecretId {
-    const row = this.#rows.find(SPENT, nameOfUse(role, hash, attempt)) ?? this.#rows.find(role, hash);
-    const secretId = row && !this.#dropped().has(role) ? this.#good(row, now) : null;
-    return secretId ? { secretId, excludedBy: null, parent: null } : NO_SECRET_ID;
-  }
-
-  /** Keeps a secret-id after its last use, for another attempt of the call. Returns until when; null: it is not kept. */
-  #keepSpent({ role, hash, accessor, value }: Row, attempt: CallAttempt): Ms | null {
-    if (attempt.callId === undefined) return null;
-    const until = currentTime() + CALLS_KEPT_MS;
-    this.#rows.put({ role: SPENT, hash: nameOfUse(role, hash, attempt), accessor, value, expires_at: until });
-    return until;
   }
 
   /**
@@ -347,54 +237,17 @@ export class AppRoleSecretIds extends GroveObject<Env> {
     return ending.has(name) ? err(NOT_ENDED) : ok(null);
   }
 
-  #dropped(): Set<string> {
-    this.#droppedRoles ??= new Set(columnOf<string>(this.tables, "SELECT role FROM dropped_roles"));
-    return this.#droppedRoles;
-  }
-
   #dueAt(): Ms | null {
-    const first = (query: string) => columnOf<number | null>(this.tables, query)[0] ?? null;
-    const end = earliest(
-      first("SELECT MIN(COALESCE(kept_until, 0)) FROM dropped_roles"),
-      first("SELECT MIN(expires_at) FROM secret_ids WHERE expires_at IS NOT NULL"),
-      this.#parents.nextEnd(),
-    );
+    const end = earliest(this.#secretIds.nextEnd(), this.#parents.nextEnd());
     return end === null ? null : onTheHour(end);
   }
 
   async #tidy(): Promise<void> {
-    const removed = this.#removeInSteps(ENDED, currentTime());
+    const removed = this.#secretIds.removeEnded(currentTime());
     await this.#parents.removeEnded(currentTime());
     if (removed > 0) logInfo(this.env, { type: "tidy", list: "secret-ids", removed });
-    this.#tidyDropped(currentTime());
+    this.#secretIds.tidyDropped((role) => this.#parents.removeRole(role), currentTime());
   }
-
-  /** Deletes the rows of deleted roles, a bounded number of them, and forgets the roles that no request can name. */
-  #tidyDropped(now: Ms): void {
-    this.tables.exec("DELETE FROM dropped_roles WHERE kept_until <= ?", now);
-    this.#droppedRoles = null;
-    const roles = columnOf<string>(this.tables, "SELECT role FROM dropped_roles WHERE kept_until IS NULL");
-    if (roles.length === 0 || this.#removeInSteps(DROPPED) === STEP_ROWS * ALARM_STEPS) return;
-    if (roles.some((role) => this.#parents.removeRole(role))) return;
-    this.tables.exec("UPDATE dropped_roles SET kept_until = ? WHERE kept_until IS NULL", now + DROPPED_KEPT_MS);
-  }
-
-  /** Deletes the rows that a query returns, in at most `ALARM_STEPS` steps. Returns their number. */
-  #removeInSteps(which: string, ...values: number[]): number {
-    let removed = 0;
-    for (let step = 0; step < ALARM_STEPS; step++) {
-      const rows = this.tables.exec<{ role: string; hash: string }>(which, ...values, STEP_ROWS).toArray();
-      for (const { role, hash } of rows) this.#rows.delete(role, hash);
-      removed += rows.length;
-      if (rows.length < STEP_ROWS) break;
-    }
-    return removed;
-  }
-}
-
-/** The hash in the row of a secret-id that a call has used last. */
-function nameOfUse(role: string, hash: string, { callId = "" }: CallAttempt): string {
-  return `${callId} ${role} ${hash}`;
 }
 
 /** The first full hour at or after a time. */
