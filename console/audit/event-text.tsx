@@ -1,4 +1,5 @@
 import type { RevocationJobs } from "../../client/answers.d.ts";
+import { href } from "../href.ts";
 import { EntityLink } from "../tokens/links.tsx";
 import { changedThing } from "./changed-thing.ts";
 import type { AuditEvent } from "./event.ts";
@@ -6,7 +7,7 @@ import { aboutOf, callerOf, deedOf, type EventKind, eventKindOf, isWrappedIn, ma
 import { isLogin } from "./explain-request.ts";
 import { TokenLink } from "./links.tsx";
 import { LoginText } from "./login-text.tsx";
-import { revocationOf } from "./revocation-event.ts";
+import { endsAllOfPath, revocationOf } from "./revocation-event.ts";
 import { RevocationText } from "./revocation-text.tsx";
 
 const TONES: Readonly<Record<EventKind, string>> = {
@@ -96,7 +97,12 @@ export function EventText({ event, of, jobs }: EventTextProps) {
     case "asked":
       return <Asked event={event} of={of} />;
     case "changed":
-      return deedOf(event) === "" ? <Changed event={event} of={of} /> : <Deed event={event} of={of} />;
+      return (
+        <>
+          {deedOf(event) === "" ? <Changed event={event} of={of} /> : <Deed event={event} of={of} />}
+          <ReceiptOfPath event={event} />
+        </>
+      );
     case "refused":
     case "failed":
       return (
@@ -116,6 +122,18 @@ export function EventText({ event, of, jobs }: EventTextProps) {
         </>
       );
   }
+}
+
+/** The way to the receipt of a request that ended all tokens of a path. */
+export function ReceiptOfPath({ event }: { readonly event: AuditEvent }) {
+  const { request_id: request = "" } = event;
+  if (request === "" || !endsAllOfPath(event)) return null;
+  return (
+    <>
+      {" "}
+      → <a href={href(["revocations", request])}>receipt</a>
+    </>
+  );
 }
 
 /** What a change did to the use of an entity. */

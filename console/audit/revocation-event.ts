@@ -45,3 +45,15 @@ export function meantText(
   if (fields.includes("accessors")) return "selected tokens";
   return fields.length === 0 ? "" : `chosen by ${fields.map((name) => name.replaceAll("_", " ")).join(", ")}`;
 }
+
+/** Requests that end all tokens below a path, except the tuning of a method. */
+const ENDS_BELOW = /^sys\/(?:(?:leases\/)?revoke-(?:prefix|force)\/|remount(?:$|\/))/;
+const METHOD = /^sys\/(?:mounts\/)?auth\/.+/;
+
+/** True when a request has ended all tokens of a path. Its receipt is found by its id. */
+export function endsAllOfPath({ kind, path = "", operation, data }: AuditEvent): boolean {
+  if (kind !== "change") return false;
+  if (ENDS_BELOW.test(path)) return true;
+  if (!METHOD.test(path)) return false;
+  return path.endsWith("/tune") ? (data?.not_before ?? "") !== "" : operation === "delete";
+}

@@ -85,8 +85,7 @@ export function BulkRevocations() {
             { label: "Progress", cell: (revocation) => <CleanUp revocation={revocation} /> },
             {
               label: "Receipt",
-              cell: ({ request_id: request }) =>
-                request !== "" && <a href={href(["revocations", request])}>who, how many, refused</a>,
+              cell: ({ request_id: request }) => request !== "" && <a href={href(["revocations", request])}>receipt</a>,
             },
           ]}
         />

@@ -59,7 +59,10 @@ export function EndTokens({ entity: record, onEnded }: EndTokensProps) {
     >
       <EndingNumbers
         selection={{ entity_id: id }}
-        onCounted={async (preview) => setCounted(await withAccessors(api, { entity_id: id }, preview))}
+        onCounted={async (preview) => {
+          setCounted({ ...NOT_COUNTED, preview });
+          setCounted(await withAccessors(api, { entity_id: id }, preview));
+        }}
       />
       <OrphansNotice of={id} ask={() => orphansOfEntity(api, id)} action={ENDED_LATER} />
       <p>

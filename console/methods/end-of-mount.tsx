@@ -55,7 +55,10 @@ export function EndOfMount({ mount, send, onDone, children, ...button }: EndOfMo
     >
       <EndingNumbers
         selection={selection}
-        onCounted={async (preview) => setCounted(await withAccessors(api, selection, preview))}
+        onCounted={async (preview) => {
+          setCounted({ ...NOT_COUNTED, preview });
+          setCounted(await withAccessors(api, selection, preview));
+        }}
       />
       {children}
     </ConfirmButton>

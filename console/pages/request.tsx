@@ -7,7 +7,7 @@ import { AddressLink, TokenLink } from "../audit/links.tsx";
 import { LoginText } from "../audit/login-text.tsx";
 import { MissingEvent } from "../audit/missing-event.tsx";
 import { readEvents } from "../audit/read-events.ts";
-import { revocationOf } from "../audit/revocation-event.ts";
+import { endsAllOfPath, revocationOf } from "../audit/revocation-event.ts";
 import { RevocationText } from "../audit/revocation-text.tsx";
 import { useJobs } from "../audit/use-jobs.ts";
 import { WhyRefused } from "../audit/why-refused.tsx";
@@ -59,6 +59,9 @@ function Found({ event }: { readonly event: AuditEvent }) {
                 <p>
                   <RevocationText noted={revocation} jobs={jobs} />
                 </p>
+              ),
+              "What it ended": endsAllOfPath(event) && (
+                <a href={href(["revocations", event.request_id ?? ""])}>all tokens of a path, with a receipt</a>
               ),
               Error: error,
               From: address ? <AddressLink address={address} /> : <span class="muted">not known</span>,

@@ -272,7 +272,7 @@ describe.skipIf(executable === undefined)("AppRole in the console", () => {
     await expectAccessible(page);
     await expectReachable(page);
     await openPlace(page, "health");
-    await card("Revocations of many").getByRole("link", { name: "who, how many, refused" }).first().click();
+    await card("Revocations of many").getByRole("link", { name: "receipt" }).first().click();
     await receipt
       .getByText(/^All .* (are refused|can no longer be used)/)
       .first()

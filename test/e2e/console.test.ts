@@ -519,6 +519,7 @@ describe.skipIf(executable === undefined)("the console", () => {
     await receipt.getByText("0 tokens").first().waitFor();
     await page.goBack();
     await page.getByRole("button", { name: "Disable the method…" }).click();
+    await dialog.getByText("Batch tokens end too.").waitFor();
     await page.getByLabel("Type cloud-of-production to confirm").fill("cloud-of-production");
     await page.getByRole("button", { name: "Disable", exact: true }).click();
     await page.getByText("auth/cloud-of-production/ is disabled, and its tokens are refused").waitFor();
@@ -526,6 +527,8 @@ describe.skipIf(executable === undefined)("the console", () => {
     await expectAccessible(page);
     await page.getByRole("link", { name: "The request", exact: true }).click();
     await shows("Disabled the method");
+    await page.getByRole("link", { name: "receipt", exact: true }).first().click();
+    await receipt.waitFor();
     await visit("Auth methods");
     await page.getByRole("link", { name: "auth/ci/" }).waitFor();
     expect(await page.getByRole("link", { name: "auth/cloud-of-production/" }).count()).toBe(0);

@@ -25,7 +25,7 @@ import {
   isShortPart,
   lookedForText,
 } from "../../../console/audit/request-id.ts";
-import { meantText, revocationOf, revocationText } from "../../../console/audit/revocation-event.ts";
+import { endsAllOfPath, meantText, revocationOf, revocationText } from "../../../console/audit/revocation-event.ts";
 import { type BelowToken, inOrder } from "../../../console/audit/tree-order.ts";
 import { mayBeName, placeOf, unaskable } from "../../../console/audit/typed-question.ts";
 
@@ -159,6 +159,18 @@ describe("a revocation of many in the log", () => {
       "chosen by entity id, include root",
     );
     expect(meantText(noted({ dry_run: true, fields: ["accessors"] }), jobs)).toBe("selected tokens");
+  });
+
+  it("of a path has a receipt by the id of its request, and no other request has", () => {
+    const ends = (path: string, fields: Partial<AuditEvent> = {}) => endsAllOfPath(event({ path, ...fields }));
+    expect(ends("sys/leases/revoke-prefix/auth/ci")).toBe(true);
+    expect(ends("sys/revoke-force/auth/ci")).toBe(true);
+    expect(ends("sys/remount")).toBe(true);
+    expect(ends("sys/auth/ci", { operation: "delete" })).toBe(true);
+    expect(ends("sys/auth/ci/tune", { data: { not_before: "hmac-sha256:1" } })).toBe(true);
+    expect(ends("sys/auth/ci", { operation: "delete", kind: "refusal" })).toBe(false);
+    expect([ends("sys/auth/ci"), ends("sys/auth/ci/tune"), ends("sys/leases/revoke")]).toEqual([false, false, false]);
+    expect(ends("sys/auth/ci/tune", { data: { not_before: "" } })).toBe(false);
   });
 });
 
