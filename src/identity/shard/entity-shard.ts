@@ -151,7 +151,8 @@ export class EntityShard extends GroveObject<IdentityEnv> {
 
   /** Returns an entity by its id, or null. */
   async readEntity(id: string): Promise<EntityRecord | null> {
-    const found = await this.#good(id);
+    await this.keys.open();
+    const found = this.#good(id);
     return found && recordOf(found.entity);
   }
 
@@ -190,7 +191,8 @@ export class EntityShard extends GroveObject<IdentityEnv> {
     now: Ms,
     attempt: CallAttempt = {},
   ): Promise<boolean> {
-    const found = await this.#good(id);
+    await this.keys.open();
+    const found = this.#good(id);
     const written = this.carriedOut.once(attempt, () => {
       if (!found) return NOT_FOUND;
       this.#entities.update(found, changedEntity(found.entity, write, now));
@@ -213,14 +215,16 @@ export class EntityShard extends GroveObject<IdentityEnv> {
 
   /** Adds ids to the `mergedIds` of an entity. Safe to repeat. @returns false when the entity does not exist. */
   async addMerged(id: string, mergedIds: readonly string[]): Promise<boolean> {
-    const found = await this.#good(id);
+    await this.keys.open();
+    const found = this.#good(id);
     if (found) this.#entities.update(found, withMerged(found.entity, mergedIds));
     return found !== null;
   }
 
   /** Undoes `addMerged` for ids that were not merged after all. Safe to repeat. */
   async removeMerged(id: string, mergedIds: readonly string[]): Promise<void> {
-    const found = await this.#good(id);
+    await this.keys.open();
+    const found = this.#good(id);
     if (found) this.#entities.update(found, withoutMerged(found.entity, mergedIds));
   }
 
@@ -235,7 +239,8 @@ export class EntityShard extends GroveObject<IdentityEnv> {
     target: string,
     leaving: readonly AliasRecord[],
   ): Promise<{ readonly merged: boolean; readonly aliases: AliasRecord[] } | null> {
-    const found = await this.#good(id);
+    await this.keys.open();
+    const found = this.#good(id);
     if (!found) return null;
     const aliases = allAliasesOf(found.entity);
     if (!hasOnly(found.entity, leaving)) return { merged: false, aliases };
@@ -289,7 +294,8 @@ export class EntityShard extends GroveObject<IdentityEnv> {
 
   /** Returns an alias whose name leads to this entity, or null. Activates a reserved alias, see `followed`. */
   async aliasAt(entityId: string, place: AliasPlace): Promise<AliasRecord | null> {
-    const found = await this.#good(entityId);
+    await this.keys.open();
+    const found = this.#good(entityId);
     const entity = found && followed(found.entity, place);
     if (!entity) return null;
     if (entity !== found.entity) this.#entities.update(found, entity);
@@ -320,7 +326,8 @@ export class EntityShard extends GroveObject<IdentityEnv> {
     alias: EntityAlias,
     instead: AliasPlace | null,
   ): Promise<Result<"reserved" | "changed" | "another">> {
-    const found = await this.#good(entityId);
+    await this.keys.open();
+    const found = this.#good(entityId);
     const isAsSeen = !instead || (found && aliasAt(found.entity, instead)?.id === alias.id);
     if (!found || !isAsSeen) return ok("changed");
     const entity = withReserved(found.entity, alias);
@@ -337,7 +344,8 @@ export class EntityShard extends GroveObject<IdentityEnv> {
 
   /** Third step: activates the reserved alias. Safe to repeat. @returns false when it is not reserved any more. */
   async activateAlias(entityId: string, aliasId: string): Promise<boolean> {
-    const found = await this.#good(entityId);
+    await this.keys.open();
+    const found = this.#good(entityId);
     if (!found) return false;
     const entity = withActivated(found.entity, aliasId);
     if (entity) this.#entities.update(found, entity);
@@ -346,7 +354,8 @@ export class EntityShard extends GroveObject<IdentityEnv> {
 
   /** Removes an alias, active or reserved, from an entity. @returns false when the entity does not have it. */
   async dropAlias(entityId: string, aliasId: string, attempt: CallAttempt = {}): Promise<boolean> {
-    const found = await this.#good(entityId);
+    await this.keys.open();
+    const found = this.#good(entityId);
     const dropped = this.carriedOut.once(attempt, () => {
       if (!found || !allAliasesOf(found.entity).some(({ id }) => id === aliasId)) return NOT_FOUND;
       this.#entities.update(found, withoutAlias(found.entity, aliasId));
@@ -357,7 +366,8 @@ export class EntityShard extends GroveObject<IdentityEnv> {
 
   /** Undoes the first step. Safe to repeat. */
   async dropReservedAlias(entityId: string, aliasId: string): Promise<void> {
-    const found = await this.#good(entityId);
+    await this.keys.open();
+    const found = this.#good(entityId);
     if (found) this.#entities.update(found, withoutReserved(found.entity, aliasId));
   }
 
@@ -395,8 +405,7 @@ export class EntityShard extends GroveObject<IdentityEnv> {
     return isTooLarge(entity) ? err(TOO_LARGE) : ok(this.#entities.update(found, entity));
   }
 
-  async #good(id: string): Promise<StoredEntity | null> {
-    await this.keys.open();
+  #good(id: string): StoredEntity | null {
     const found = this.#entities.byId(id);
     return isGood(found) ? found : null;
   }

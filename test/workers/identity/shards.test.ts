@@ -1,3 +1,4 @@
+import { runInDurableObject } from "cloudflare:test";
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
 import { forgetEntities, loadEntity } from "../../../src/identity/entity-copies.ts";
@@ -48,6 +49,20 @@ async function entityOf(id: string): Promise<ShownEntity> {
 }
 
 const exists = async (id: string) => (await findEntity(bindings, { id })) !== null;
+
+describe("an entity", () => {
+  it("has both changes of two calls that were waiting for the keys", async () => {
+    const { id } = dataOf<{ readonly id: string }>(await post("entity", { name: "twice" }));
+    const none = { metadata: null, policies: null, disabled: null };
+    await runInDurableObject(entityShard(bindings, shardOfEntity(id) ?? 0), (shard) =>
+      Promise.all([
+        shard.writeEntity(id, { ...none, disabled: true }, Date.now()),
+        shard.writeEntity(id, { ...none, policies: ["p"] }, Date.now()),
+      ]),
+    );
+    expect(await entityOf(id)).toMatchObject({ disabled: true, policies: ["p"] });
+  });
+});
 
 describe("the entity of a login", () => {
   it("is in the shard of its alias, and found by everything that is known of it", async () => {
