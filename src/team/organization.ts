@@ -321,11 +321,22 @@ export class Organization extends GroveObject<TeamEnv> {
     this.#isListing = true;
     try {
       for (let record = this.#record; record && !this.#store.row()?.listed; record = this.#record) {
-        await organizationDirectory(this.env).put(record);
+        await this.#put(record);
         if (this.#record === record) this.#store.noteProgress("listed", 1);
       }
     } finally {
       this.#isListing = false;
+    }
+  }
+
+  /** The call may be repeated after that of a deletion meanwhile, which is then repeated too. */
+  async #put(record: OrganizationRecord): Promise<void> {
+    const { name, organizationId } = record;
+    const directory = organizationDirectory(this.env);
+    try {
+      await directory.put(record);
+    } finally {
+      if (!this.has(organizationId)) await directory.remove(name, organizationId);
     }
   }
 

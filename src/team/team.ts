@@ -140,10 +140,11 @@ export class Team extends GroveObject<TeamEnv> {
   async remove({ again = false }: CallAttempt = {}): Promise<Result<null>> {
     await this.keys.open();
     const team = this.#store.team();
-    if (!team) return again ? ok(null) : NOT_FOUND;
-    if (team.owners) return err(OWNERS_STAY);
-    this.#store.end();
-    await this.#syncOrganization();
+    if (!team && !again) return NOT_FOUND;
+    if (team?.owners) return err(OWNERS_STAY);
+    if (team) this.#store.end();
+    // An earlier attempt may not have got so far as that.
+    if (this.tables.exist) await this.#syncOrganization();
     return ok(null);
   }
 
@@ -253,8 +254,7 @@ export class Team extends GroveObject<TeamEnv> {
     await this.keys.open();
     if (this.#store.team()?.organization !== organization) return;
     const known = tokenIds.filter((tokenId) => this.#store.token(tokenId));
-    if (known.length === 0) return;
-    this.#removeTokens(known, { how: "deleted", at: currentTime(), by });
+    if (known.length > 0) this.#removeTokens(known, { how: "deleted", at: currentTime(), by });
     await this.#syncOrganization();
   }
 

@@ -22,7 +22,7 @@ import { Team } from "../../../src/team/team.ts";
 import { TokenRoles } from "../../../src/token/roles/token-roles.ts";
 import aws from "../../conformance/aws.json";
 import { type AppRoleMount, mountAppRole } from "../../support/app-role.ts";
-import { atCalls, atNth, holdAlarms } from "../../support/calls.ts";
+import { atCalls, atNth, failing, holdAlarms } from "../../support/calls.ts";
 import { mountRow } from "../../support/cloud.ts";
 import { runAs } from "../../support/deployments.ts";
 import { newIssuer } from "../../support/issuer.ts";
@@ -423,6 +423,18 @@ describe("a denied role tag in a cluster", () => {
   });
 });
 
+describe("an AWS role with principals in a cluster", () => {
+  it("keeps what another request wrote before the repetition, which looks up none of them", async () => {
+    const path = "auth/aws/role/principals";
+    const arn = "arn:aws:iam::123456789012:role/";
+    await post(path, { bound_iam_principal_arn: `${arn}a/*`, resolve_aws_unique_ids: false });
+    const newer = () => post(path, { bound_iam_principal_arn: `${arn}b/*`, resolve_aws_unique_ids: true });
+    atNth(CloudAuth, "writeRole", 1, losing("after", newer));
+    expect((await post(path, { bound_iam_principal_arn: `${arn}c` })).status).toBe(204);
+    expect((await get(path)).body.data.bound_iam_principal_arn).toEqual([`${arn}b/*`]);
+  });
+});
+
 describe("an instance of an AWS mount in a cluster", () => {
   it("that has logged in again stays when its deletion is repeated", async () => {
     const mount = await mountRow("aws");
@@ -800,6 +812,33 @@ describe("organizations in a cluster", () => {
     );
     expect((await team("keeping", "team")).status).toBe(200);
     expect((await ask("GET", `teams/${deleted}`)).status).toBe(404);
+  });
+
+  it("are not listed when they were deleted before their listing is repeated", async () => {
+    atNth(
+      OrganizationDirectory,
+      "put",
+      1,
+      losing("after", () => ask("DELETE", "organizations/unlisted")),
+    );
+    await create("unlisted");
+    expect((await ask("GET", "organizations?q=unlisted")).body.data).toEqual([]);
+  });
+
+  it.each(["remove", "removeTokens"] as const)("have the state of a team after a repeated %s", async (method) => {
+    const name = `state-${method.toLowerCase()}`;
+    await createOrganization(root, name);
+    const { id } = (await team(name, "one")).body.data;
+    const token = await generateToken(root, id);
+    // The first attempt ends before the organization knows.
+    failing(Organization, "apply", "the object does not answer", 1);
+    const { calls } = atNth(Team, method, 1, losing("after"));
+    const data = [{ type: "authentication-tokens", id: token.id }];
+    if (method === "remove") await ask("DELETE", `teams/${id}`);
+    else await api("DELETE", `organizations/${name}/team-tokens`, { token: root, body: { data } });
+    expect(calls).toHaveLength(2);
+    expect(idsOf(await list(root, name, "team-tokens"))).toEqual([]);
+    expect((await teamsOf(root, name)).map(({ id }) => id)).toEqual(method === "remove" ? [] : [id]);
   });
 
   it("that have the name of a deleted one stay when the deletion is repeated", async () => {

@@ -63,6 +63,10 @@ const ROLES = { table: "roles", kind: "cloud role", max: 10_000, plural: "roles"
 /** Prefix of the ids of images: a vm login without a role uses the role with the name of its image. */
 const IMAGE_PREFIX = "ami-";
 
+type ChangedRole = Extract<CloudRoleChange, { kind: "changed" }>;
+/** The answer to the write of a role. */
+type CloudRoleAnswer = Omit<ChangedRole, "role"> | Exclude<CloudRoleChange, ChangedRole>;
+
 /** Roles are by name in lower case, the roles to assume by account id, denied tags by canonical value. */
 interface CloudLists {
   readonly certificates: RoleRecords<RegisteredCertificate>;
@@ -267,19 +271,20 @@ export class CloudAuth extends MountObject<Env> {
     write: Omit<RoleChangeInput, "before">,
     grants: WriteGrants,
     attempt: CallAttempt = {},
-  ): Promise<Result<CloudRoleChange>> {
+  ): Promise<Result<CloudRoleAnswer>> {
     await this.keys.open();
     const { roles } = this.#lists;
-    const before = roles.read(name);
-    const change = changeCloudRole({ ...write, before });
-    if (change.ok && this.carriedOut.has(attempt, "write")) return change;
-    if (!mayWrite(before, grants)) return err(DENIED);
-    if (!change.ok || change.value.kind === "unresolved") return change;
-    const { role } = change.value;
-    if (JSON.stringify(role).length > MAX_ROLE_LENGTH) return refuse("the role is too large");
-    const written = roles.replace(name, before, role);
-    if (written.ok) this.carriedOut.add(attempt, "write");
-    return written.ok ? change : written;
+    return this.carriedOut.once(attempt, (): Result<CloudRoleAnswer> => {
+      const before = roles.read(name);
+      if (!mayWrite(before, grants)) return err(DENIED);
+      const change = changeCloudRole({ ...write, before });
+      if (!change.ok) return change;
+      if (change.value.kind === "unresolved") return ok(change.value);
+      const { role, ...changed } = change.value;
+      if (JSON.stringify(role).length > MAX_ROLE_LENGTH) return refuse("the role is too large");
+      const written = roles.replace(name, before, role);
+      return written.ok ? ok(changed) : written;
+    });
   }
 
   /** The parts of the configuration that a login or a renewal asks for. */
