@@ -20,7 +20,7 @@ import { text } from "../../wire/fields.ts";
 import { loginRoutes } from "../login-routes.ts";
 import { appRoleAuthAt, type NamedRole } from "./app-role-auth.ts";
 import { type AppRole, MAX_ROLE_ID } from "./role.ts";
-import { roleWithId } from "./role-by-id.ts";
+import { roleWithId } from "./role-copies.ts";
 import { MAX_SECRET_ID, type SecretId } from "./secret-id.ts";
 import { placeOfSecretId, secretIdShardAt, shardOfAccessor } from "./secret-id-shards.ts";
 import { excludingList, tokenNetworks } from "./secret-id-use.ts";

@@ -9,7 +9,7 @@ import { appRoleAuthAt } from "./app-role-auth.ts";
 import { findLoginId } from "./leaked-secret-id.ts";
 import { APP_ROLE_LOGIN_ROUTES } from "./login.ts";
 import { MAX_ROLE_ID } from "./role.ts";
-import { roleWithId } from "./role-by-id.ts";
+import { roleWithId } from "./role-copies.ts";
 import { APP_ROLE_ROUTES } from "./role-routes.ts";
 import { SECRET_ID_ROUTES } from "./secret-id-routes.ts";
 import { secretIdShardNames, secretIdShardsOf } from "./secret-id-shards.ts";

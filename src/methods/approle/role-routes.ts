@@ -12,7 +12,7 @@ import { type ViewFields, view } from "../../wire/view.ts";
 import { isRoleName } from "../role-name.ts";
 import type { AppRoleWrite } from "./app-role-auth.ts";
 import { APP_ROLE_FIELDS, APP_ROLE_VIEW, type AppRole, type AppRoleFields, appRoleProblem } from "./role.ts";
-import { appRoleAuthOf, changeRoles, roleNameOf } from "./role-by-id.ts";
+import { appRoleAuthOf, changeRoles, roleNameOf } from "./role-copies.ts";
 
 /** The path of a role below a mount. */
 export const ROLE_PATH = `role/${namedSegment("role_name")}`;

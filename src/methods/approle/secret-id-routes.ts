@@ -11,7 +11,7 @@ import { pairs, text } from "../../wire/fields.ts";
 import { PAGE } from "../../wire/pagination.ts";
 import { dataReply, doneReply, EMPTY, type Reply, tidyReply } from "../../wire/reply.ts";
 import { type AppRole, NO_ROLE } from "./role.ts";
-import { appRoleAuthOf, roleNameOf } from "./role-by-id.ts";
+import { appRoleAuthOf, roleNameOf } from "./role-copies.ts";
 import { ROLE_PATH } from "./role-routes.ts";
 import {
   MAX_SECRET_ID,

@@ -15,8 +15,8 @@ import { anyObject, pasted, text } from "../../wire/fields.ts";
 import { type Claims, MAX_JWT_LENGTH, unverifiedClaims } from "../jws.ts";
 import { loginRoutes } from "../login-routes.ts";
 import { isRoleName } from "../role-name.ts";
+import { CLAIM_CHECKS, checkClaims, clientByClaims, shown } from "./claim-checks.ts";
 import { jwtAuthAt } from "./jwt-auth.ts";
-import { CLAIM_CHECKS, checkClaims, clientByClaims, shown } from "./login-checks.ts";
 import { BROWSER_CHECKS, explainBrowserChecks } from "./oidc/browser-checks.ts";
 import { SIGNATURE_CHECKS, verifySignedToken } from "./signed-token.ts";
 

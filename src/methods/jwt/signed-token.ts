@@ -4,9 +4,9 @@ import { privateHosts } from "../../base/outbound-hosts.ts";
 import { serviceUnavailable } from "../../base/outbound-http.ts";
 import { err, ok, type Result, refuse } from "../../base/result.ts";
 import { type Claims, type JwtAlgorithm, readJwtHead, verifySignature } from "../jws.ts";
+import { shown } from "./claim-checks.ts";
 import type { JwtConfig } from "./config.ts";
 import { keysFor } from "./key-set-cache.ts";
-import { shown } from "./login-checks.ts";
 
 /** Descriptions of the checks of a signed token, up to its claims. */
 export const SIGNATURE_CHECKS = {

@@ -1,5 +1,5 @@
 import { LAST_CHECKS, type LoginAttempt } from "../../../auth/login-attempt.ts";
-import { CLAIM_CHECKS } from "../login-checks.ts";
+import { CLAIM_CHECKS } from "../claim-checks.ts";
 import { SIGNATURE_CHECKS } from "../signed-token.ts";
 import type { BrowserLogin } from "./browser-role.ts";
 

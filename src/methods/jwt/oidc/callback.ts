@@ -2,7 +2,7 @@ import type { VerifiedClient } from "../../../auth/login-attempt.ts";
 import { bindAddress } from "../../../auth/token-settings.ts";
 import { currentTime, type Ms } from "../../../base/clock.ts";
 import { ok, type Result, refuse } from "../../../base/result.ts";
-import { shown } from "../login-checks.ts";
+import { shown } from "../claim-checks.ts";
 import type { OidcAttempt } from "./browser-checks.ts";
 import { type CodeLogin, isConfirmed, type LoginKey, type OpenedLogin, openLogin } from "./pending-login-state.ts";
 import type { Provider } from "./provider-discovery.ts";

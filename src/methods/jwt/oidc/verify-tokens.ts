@@ -5,9 +5,9 @@ import { type PrivateHosts, privateHosts } from "../../../base/outbound-hosts.ts
 import { serviceUnavailable } from "../../../base/outbound-http.ts";
 import { err, ok, type Result, refuse } from "../../../base/result.ts";
 import type { Claims } from "../../jws.ts";
+import { checkClaims, clientByClaims, shown } from "../claim-checks.ts";
 import { claimAt } from "../claims.ts";
 import type { JwtConfig } from "../config.ts";
-import { checkClaims, clientByClaims, shown } from "../login-checks.ts";
 import type { JwtRole } from "../role.ts";
 import { verifySignedToken } from "../signed-token.ts";
 import type { OidcAttempt } from "./browser-checks.ts";
