@@ -56,8 +56,8 @@ const OTHER_TEXTS = [
   "methods/aws/encoding.ts",
   "methods/aws/method.ts",
   "methods/aws/routes/roles.ts",
-  "methods/aws/rules/reauthentication.ts",
   "methods/aws/rules/alias-and-metadata.ts",
+  "methods/aws/rules/role-grant.ts",
   "methods/aws/sts/headers.ts",
   "methods/aws/sts/signed-request.ts",
   // The code that a person reads off one screen and types on another.

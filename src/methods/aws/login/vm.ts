@@ -6,15 +6,9 @@ import type { VmInstance } from "../answers/read-answers.ts";
 import { openCloudSecret } from "../cloud-secrets.ts";
 import { type IdentityDocument, verifyIdentity, verifyPkcs7 } from "../documents/identity-document.ts";
 import { chosenMetadata } from "../rules/alias-and-metadata.ts";
-import {
-  cloudRoleTerms,
-  type InstanceLogin,
-  memorySeconds,
-  narrowByTag,
-  type RoleGrant,
-  untagged,
-} from "../rules/reauthentication.ts";
+import type { InstanceLogin } from "../rules/reauthentication.ts";
 import { tagKeyPurpose } from "../rules/role.ts";
+import { cloudRoleTerms, memorySeconds, narrowByTag, type RoleGrant, untagged } from "../rules/role-grant.ts";
 import { readTagValue, verifyRoleTag } from "../rules/role-tag.ts";
 import { type Begun, type LoginRole, type LoginTarget, type Settings, verifiedClient } from "./login-role.ts";
 

@@ -19,8 +19,9 @@ import {
   type TidyList,
 } from "../mount/expiring-list.ts";
 import { accessShardFor, accessShardsOf, cloudAuthOf } from "../mount/mount-config.ts";
-import { ENTRY_VIEW, memorySeconds } from "../rules/reauthentication.ts";
+import { ENTRY_VIEW } from "../rules/reauthentication.ts";
 import { tagKeyPurpose } from "../rules/role.ts";
+import { memorySeconds } from "../rules/role-grant.ts";
 import { DENY_VIEW, readTagValue, tagValueOfPath, type UnverifiedTag, verifyRoleTag } from "../rules/role-tag.ts";
 
 /** Each list with its current and its deprecated path, and its name in the ids of operations. */

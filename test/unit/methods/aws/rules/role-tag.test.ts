@@ -2,8 +2,8 @@ import { createHmac } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { DEFAULT_TOKEN_SETTINGS } from "../../../../../src/auth/token-settings.ts";
-import { narrowByTag } from "../../../../../src/methods/aws/rules/reauthentication.ts";
 import type { CloudRole } from "../../../../../src/methods/aws/rules/role.ts";
+import { narrowByTag } from "../../../../../src/methods/aws/rules/role-grant.ts";
 import {
   canonicalPolicies,
   isSubsetOfRole,

@@ -1,14 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { DEFAULT_TOKEN_SETTINGS } from "../../../../../src/auth/token-settings.ts";
+import type { CloudRole } from "../../../../../src/methods/aws/rules/role.ts";
 import {
   cloudRoleTerms,
   memorySeconds,
   narrowByTag,
   renewalTerms,
   untagged,
-} from "../../../../../src/methods/aws/rules/reauthentication.ts";
-import type { CloudRole } from "../../../../../src/methods/aws/rules/role.ts";
+} from "../../../../../src/methods/aws/rules/role-grant.ts";
 import type { RoleTag } from "../../../../../src/methods/aws/rules/role-tag.ts";
 
 const NAMES = ["a", "b", "c", "d"];
