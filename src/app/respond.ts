@@ -1,5 +1,5 @@
-import { wrapAnswer } from "../auth/issue.ts";
 import { policyWarnings } from "../auth/login-attempt.ts";
+import { wrapAnswer } from "../auth/wrapped-answer.ts";
 import { err, type Failure, ok } from "../base/result.ts";
 import { policiesOfEntity } from "../identity/entity-copies.ts";
 import { cappedTtl } from "../token/rules/ttl.ts";

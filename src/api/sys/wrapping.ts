@@ -1,5 +1,4 @@
 import { originOfCaller, readToken } from "../../auth/caller.ts";
-import { openAnswer, wrapAnswer } from "../../auth/issue.ts";
 import { actOnTarget, inCallersTree, originOf, type TargetedAction, tokenTarget } from "../../auth/named-token.ts";
 import {
   type Answered,
@@ -10,6 +9,7 @@ import {
   tokenRoute,
 } from "../../auth/route.ts";
 import { dataAnswer, ENVELOPE, NO_CONTENT } from "../../auth/route-description.ts";
+import { openAnswer, wrapAnswer } from "../../auth/wrapped-answer.ts";
 import { err, type Failure, invalid, ok, type Result, refuse } from "../../base/result.ts";
 import { withoutWhiteSpace } from "../../base/white-space.ts";
 import type { Env } from "../../env.ts";

@@ -1,4 +1,4 @@
-import { openAnswer } from "../../../auth/issue.ts";
+import { openAnswer } from "../../../auth/wrapped-answer.ts";
 import type { Env } from "../../../env.ts";
 import { ENTITY_PROBLEMS, type EntityProblem, entityProblem } from "../../../identity/entity-copies.ts";
 import type { ListedToken } from "../../../listing/inventory/entry.ts";
