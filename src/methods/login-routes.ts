@@ -1,4 +1,5 @@
 import {
+  addressProblem,
   answerExplanation,
   answerVerified,
   EXPLANATION_SHAPE,
@@ -12,7 +13,7 @@ import {
 import { type RefusalStub, refusedRoute } from "../auth/refused-logins.ts";
 import { loginRoute, type Route, tokenRoute } from "../auth/route.ts";
 import { AUTH, dataAnswer } from "../auth/route-description.ts";
-import type { Result } from "../base/result.ts";
+import { type Result, refuse } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import type { Mount } from "../system/mount.ts";
 import type { FieldSchema } from "../wire/field-schema.ts";
@@ -29,7 +30,7 @@ interface MethodLogin<Name extends string, Fields, Explained, Input> {
   readonly explainFields: FieldSchema<Explained>;
   /** Reads the input of a login. */
   readonly read: (fields: Fields) => Input;
-  /** Reads the input of an explanation, or refuses it. */
+  /** Reads the input of an explanation, or refuses it. Its address is checked before. */
   readonly readExplained: (fields: Explained) => Result<Input>;
   /** Makes the checks up to those of the entity and the token. Issues nothing. */
   readonly verify: (attempt: LoginAttempt<Name | LastCheck>, input: Input) => Promise<Result<VerifiedClient>>;
@@ -66,7 +67,10 @@ export function loginRoutes<Name extends string, Fields extends object, Explaine
       answers: dataAnswer(EXPLANATION_SHAPE),
       input: method.explainFields,
       countsAs: "login",
-      prepare: async ({ fields }) => method.readExplained(fields),
+      async prepare({ fields }) {
+        const problem = addressProblem(fields);
+        return problem ? refuse(problem) : method.readExplained(fields);
+      },
       async handle(context) {
         const attempt = explainedAttempt(context, checks);
         const verified = await verify(attempt, context.prepared);

@@ -1,11 +1,5 @@
 import type { ParentOfLogin } from "../../auth/issue.ts";
-import {
-  addressProblem,
-  EXPLAINED_ADDRESS,
-  LAST_CHECKS,
-  type LoginAttempt,
-  type VerifiedClient,
-} from "../../auth/login-attempt.ts";
+import { EXPLAINED_ADDRESS, LAST_CHECKS, type LoginAttempt, type VerifiedClient } from "../../auth/login-attempt.ts";
 import type { Route } from "../../auth/route.ts";
 import { bindAddress, tokenTerms } from "../../auth/token-settings.ts";
 import { currentTime } from "../../base/clock.ts";
@@ -214,8 +208,6 @@ const EXPLAIN_FIELDS = fieldSchema({
 });
 
 function readExplained(fields: Values<typeof EXPLAIN_FIELDS>): Result<Credentials> {
-  const problem = addressProblem(fields);
-  if (problem) return refuse(problem);
   const { secret_id: secretId, secret_id_accessor: accessor } = fields;
   if (secretId !== "" && accessor !== "") return refuse("supply a secret_id or its accessor, not both");
   return ok({ ...credentialsOf(fields), accessor: accessor === "" ? null : accessor });

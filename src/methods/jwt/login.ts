@@ -1,10 +1,4 @@
-import {
-  addressProblem,
-  EXPLAINED_ADDRESS,
-  LAST_CHECKS,
-  type LoginAttempt,
-  type VerifiedClient,
-} from "../../auth/login-attempt.ts";
+import { EXPLAINED_ADDRESS, LAST_CHECKS, type LoginAttempt, type VerifiedClient } from "../../auth/login-attempt.ts";
 import type { Route } from "../../auth/route.ts";
 import { bindAddress } from "../../auth/token-settings.ts";
 import { nameKey } from "../../base/case-folding.ts";
@@ -98,8 +92,6 @@ const EXPLAIN_FIELDS = fieldSchema({
 
 function readExplained(fields: Values<typeof EXPLAIN_FIELDS>): Result<LoginInput> {
   const { role, jwt, claims } = fields;
-  const problem = addressProblem(fields);
-  if (problem) return refuse(problem);
   if ((jwt === "") === (claims === undefined)) return refuse("supply a jwt, or the claims of one");
   if (claims === undefined) return ok({ role, jwt });
   const tooLarge = JSON.stringify(claims).length > MAX_JWT_LENGTH;

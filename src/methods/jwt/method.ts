@@ -11,12 +11,11 @@ import {
 import { DONE_OR_WARNED } from "../../auth/route-description.ts";
 import { renewTerms } from "../../auth/token-settings.ts";
 import { mountNames } from "../../backup/saved-objects.ts";
-import { currentTime } from "../../base/clock.ts";
 import { type CallAttempt, changedOnce } from "../../base/lost-call-retry.ts";
 import { privateHosts } from "../../base/outbound-hosts.ts";
 import { ok, refuse } from "../../base/result.ts";
 import { warnedReply } from "../../wire/reply.ts";
-import { isJwt, trustedJwt } from "../leaked-jwt.ts";
+import { trustedJwt } from "../leaked-jwt.ts";
 import { namedRole } from "../role-name.ts";
 import { canonicalRolePath, roleRoutes } from "../role-routes.ts";
 import { issuerProblem } from "./claim-checks.ts";
@@ -93,16 +92,8 @@ export const JWT_METHOD: AuthMethod = {
     const named = namedRole(data);
     return named === "" ? ((await jwtAuthAt(env, mount).readConfig())?.defaultRole ?? "") : (named ?? "");
   },
-  async recognise({ env, mount, text }) {
-    if (!isJwt(text)) return null;
-    const object = jwtAuthAt(env, mount);
-    const config = await object.readConfig();
-    if (!config) return null;
-    return trustedJwt(text, {
-      isTrusted: (iss) => issuerProblem(config, { iss }) === null,
-      judge: (claims) => object.judgeClaims(claims, currentTime()),
-    });
-  },
+  recognise: ({ env, mount, text }) =>
+    trustedJwt(text, jwtAuthAt(env, mount), (config, iss) => issuerProblem(config, { iss }) === null),
   hasProvider: async (env, mount) => (await jwtAuthAt(env, mount).readConfig())?.clientId !== undefined,
   rolesGiving: (env, mount, policy) => jwtAuthAt(env, mount).rolesGiving(policy),
   objects: { JwtAuth: { in: (env) => env.JWT_AUTH, names: mountNames } },

@@ -1,16 +1,10 @@
-import {
-  addressProblem,
-  EXPLAINED_ADDRESS,
-  LAST_CHECKS,
-  type LoginAttempt,
-  type VerifiedClient,
-} from "../../auth/login-attempt.ts";
+import { EXPLAINED_ADDRESS, LAST_CHECKS, type LoginAttempt, type VerifiedClient } from "../../auth/login-attempt.ts";
 import type { Route } from "../../auth/route.ts";
 import { bindAddress, tokenTerms } from "../../auth/token-settings.ts";
 import { nameKey } from "../../base/case-folding.ts";
 import { currentTime } from "../../base/clock.ts";
 import { privateHosts } from "../../base/outbound-hosts.ts";
-import { err, ok, okUnless, type Result, refuse } from "../../base/result.ts";
+import { err, ok, type Result, refuse } from "../../base/result.ts";
 import { fieldSchema, type Values } from "../../wire/field-schema.ts";
 import { pasted, text } from "../../wire/fields.ts";
 import { type Claims, type JwtAlgorithm, readJwtHead, unverifiedClaims, verifySignature } from "../jws.ts";
@@ -271,7 +265,7 @@ const LOGIN_FIELDS = fieldSchema({
 const EXPLAIN_FIELDS = fieldSchema({ ...LOGIN_FIELDS.shape, ...EXPLAINED_ADDRESS });
 
 function readExplained(fields: Values<typeof EXPLAIN_FIELDS>): Result<LoginInput> {
-  return okUnless(addressProblem(fields) ?? (fields.jwt === "" ? "missing jwt" : null), fields);
+  return fields.jwt === "" ? refuse("missing jwt") : ok(fields);
 }
 
 export const KUBERNETES_LOGIN_ROUTES: readonly Route[] = loginRoutes({

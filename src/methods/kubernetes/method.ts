@@ -10,12 +10,11 @@ import {
 } from "../../auth/route.ts";
 import { NO_CONTENT } from "../../auth/route-description.ts";
 import { mountNames } from "../../backup/saved-objects.ts";
-import { currentTime } from "../../base/clock.ts";
 import { attempted } from "../../base/lost-call-retry.ts";
 import { privateHosts } from "../../base/outbound-hosts.ts";
 import { ok } from "../../base/result.ts";
 import { EMPTY } from "../../wire/reply.ts";
-import { isJwt, trustedJwt } from "../leaked-jwt.ts";
+import { trustedJwt } from "../leaked-jwt.ts";
 import { namedRole } from "../role-name.ts";
 import { canonicalRolePath, roleRoutes } from "../role-routes.ts";
 import { boundIssuer, CLUSTER_FIELDS, CLUSTER_VIEW, configWarnings, readClusterConfig } from "./config.ts";
@@ -73,17 +72,11 @@ export const KUBERNETES_METHOD: AuthMethod = {
   routes: KUBERNETES_ROUTES,
   renew: renewKubernetesLogin,
   roleOfLogin: async (_env, _mount, data) => namedRole(data) ?? "",
-  async recognise({ env, mount, text }) {
-    if (!isJwt(text)) return null;
-    const object = kubernetesAuthAt(env, mount);
-    const config = await object.readConfig();
-    if (!config) return null;
-    const issuer = boundIssuer(config);
-    return trustedJwt(text, {
-      isTrusted: (iss) => issuer === null || iss === issuer,
-      judge: (claims) => object.judgeClaims(claims, currentTime()),
-    });
-  },
+  recognise: ({ env, mount, text }) =>
+    trustedJwt(text, kubernetesAuthAt(env, mount), (config, iss) => {
+      const issuer = boundIssuer(config);
+      return issuer === null || iss === issuer;
+    }),
   rolesGiving: (env, mount, policy) => kubernetesAuthAt(env, mount).rolesGiving(policy),
   objects: { KubernetesAuth: { in: (env) => env.KUBERNETES_AUTH, names: mountNames } },
   erase: (env, mount) => kubernetesAuthAt(env, mount).erase(),
