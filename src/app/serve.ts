@@ -1,5 +1,6 @@
 import { authorizeCall } from "../auth/authorize-call.ts";
-import { auditCaller, readToken } from "../auth/caller.ts";
+import { auditCaller } from "../auth/caller.ts";
+import { readToken } from "../auth/read-token.ts";
 import { fieldNamesOf, type LoginRoute, type OpenRoute, type Route, type TokenRoute } from "../auth/route.ts";
 import { DENIED, err, type Failure, type Result, UNAUTHENTICATED } from "../base/result.ts";
 import { groveVersion } from "../base/version.ts";

@@ -14,7 +14,8 @@ import { needsWorkerWrite, planCreate } from "../token/rules/create.ts";
 import { runInTree } from "../token/tree-calls.ts";
 import { type KnownTokens, knownToken } from "../tree/known-tokens.ts";
 import { type AuditLine, writeAuditLine } from "../wire/audit.ts";
-import { auditCaller, type Caller, callerOf, type ParsedToken, serviceCaller, verdictForCaller } from "./caller.ts";
+import { auditCaller, type Caller, callerOf, serviceCaller, verdictForCaller } from "./caller.ts";
+import type { ParsedToken } from "./read-token.ts";
 
 /** An authorized request: the token is valid and its policies allow the request. */
 export interface AuthorizedCall {

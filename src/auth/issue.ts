@@ -13,7 +13,7 @@ import { treeAt } from "../token/tree-stub.ts";
 import { customIdsOf } from "../tree/custom-ids.ts";
 import { startTree } from "../tree/supply/start-tree.ts";
 import type { AuthReply } from "../wire/reply.ts";
-import { forgetCustomId } from "./caller.ts";
+import { forgetCustomId } from "./read-token.ts";
 import { authOfBatch, authOfToken } from "./token-answer.ts";
 
 /** Maximum time between the reservation of a custom id and the write of its token, with a wide margin. */

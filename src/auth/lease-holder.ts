@@ -3,8 +3,9 @@ import { err, invalid, ok, refuse } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import type { LeaseHolder } from "../lease/actions.ts";
 import type { Installation } from "../system/installation.ts";
-import { isBatchAlive, readToken } from "./caller.ts";
+import { isBatchAlive } from "./caller.ts";
 import { accessorTarget, tokenTarget } from "./named-token.ts";
+import { readToken } from "./read-token.ts";
 
 export const NO_LEASE_HOLDER = invalid("token not found");
 

@@ -7,7 +7,8 @@ import { readAccessor } from "../token/ids.ts";
 import { actInTree } from "../token/tree-calls.ts";
 import { knownToken } from "../tree/known-tokens.ts";
 import type { GroveRequest } from "../wire/request.ts";
-import { actorOf, type Caller, callerOf, type ParsedToken, readToken, serviceCaller } from "./caller.ts";
+import { actorOf, type Caller, callerOf, serviceCaller } from "./caller.ts";
+import { type ParsedToken, readToken } from "./read-token.ts";
 import type { CallContext, PresentedContext } from "./route.ts";
 
 /** An action on a token, and the tree that stores the token. */

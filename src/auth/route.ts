@@ -8,7 +8,7 @@ import { type FieldSchema, NO_FIELDS, readFields, type SentNames } from "../wire
 import type { Reply } from "../wire/reply.ts";
 import type { GroveRequest } from "../wire/request.ts";
 import type { AuthorizedCall } from "./authorize-call.ts";
-import type { ParsedToken } from "./caller.ts";
+import type { ParsedToken } from "./read-token.ts";
 import type { RouteDescription } from "./route-description.ts";
 
 type SentData = Readonly<Record<string, unknown>>;

@@ -3,9 +3,10 @@ import { equalTexts, toBase64Url } from "../crypto/bytes.ts";
 import { type Keys, keyedHash } from "../crypto/key-ring.ts";
 import { type Installation, loadInstallation } from "../system/installation.ts";
 import { PLAIN_RECORD } from "../token/record.ts";
-import { type Caller, kindName, type ParsedToken } from "./caller.ts";
+import { type Caller, kindName } from "./caller.ts";
 import type { RegisteredCaller } from "./credential.ts";
 import type { CredentialKind } from "./kinds.ts";
+import type { ParsedToken } from "./read-token.ts";
 
 /*
  * The declared start of an installation. A program that holds the init token begins it, makes the requests of a file

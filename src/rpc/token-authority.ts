@@ -8,7 +8,8 @@ import type {
   TokenHolder,
 } from "../../client/types.ts";
 import { authorizeCall } from "../auth/authorize-call.ts";
-import { auditCaller, type Caller, callerOf, kindName, readToken } from "../auth/caller.ts";
+import { auditCaller, type Caller, callerOf, kindName } from "../auth/caller.ts";
+import { readToken } from "../auth/read-token.ts";
 import { MAX_ADDRESS_LENGTH, MAX_TOKEN_LENGTH } from "../base/limits.ts";
 import { err, ok, type Result, refuse, UNAUTHENTICATED } from "../base/result.ts";
 import type { Env } from "../env.ts";

@@ -1,5 +1,6 @@
-import { originOfCaller, readToken } from "../../auth/caller.ts";
+import { originOfCaller } from "../../auth/caller.ts";
 import { actOnTarget, inCallersTree, originOf, type TargetedAction, tokenTarget } from "../../auth/named-token.ts";
+import { readToken } from "../../auth/read-token.ts";
 import {
   type Answered,
   type CallContext,

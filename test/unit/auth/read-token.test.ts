@@ -1,7 +1,8 @@
 import { expect, it } from "vitest";
-import { callerOf, readToken } from "../../../src/auth/caller.ts";
+import { callerOf } from "../../../src/auth/caller.ts";
 import type { CredentialFormat, RegisteredCaller, RegisteredToken } from "../../../src/auth/credential.ts";
 import { kindsOf } from "../../../src/auth/kinds.ts";
+import { readToken } from "../../../src/auth/read-token.ts";
 import { importKeys, newKeyRing } from "../../../src/crypto/key-ring.ts";
 import type { Installation } from "../../../src/system/installation.ts";
 import { indexWatermarks, sinceScope } from "../../../src/system/watermarks.ts";

@@ -40,7 +40,7 @@ const CACHES: Readonly<Record<string, readonly (readonly [Place, number])[]>> = 
   // The maximum is that of both generations.
   "app/rate-limit.ts": [["isolate", 75]],
   "audit/mention-keys.ts": [["isolate", 250]],
-  "auth/caller.ts": [
+  "auth/read-token.ts": [
     ["isolate", 5],
     ["isolate", 800],
   ],

@@ -1,5 +1,5 @@
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { forgetCustomId } from "../../../src/auth/caller.ts";
+import { forgetCustomId } from "../../../src/auth/read-token.ts";
 import { forgetEntities } from "../../../src/identity/entity-copies.ts";
 import { EntityShard } from "../../../src/identity/shard/entity-shard.ts";
 import { homeOf } from "../../../src/identity/stubs.ts";

@@ -14,7 +14,7 @@ import {
   writeLineageCursor,
 } from "../../../audit/search.ts";
 import { flushAudit } from "../../../audit/writer/isolate-writer.ts";
-import { type ParsedToken, readToken } from "../../../auth/caller.ts";
+import { type ParsedToken, readToken } from "../../../auth/read-token.ts";
 import { type Answered, type Route, tokenRoute } from "../../../auth/route.ts";
 import { dataAnswer } from "../../../auth/route-description.ts";
 import { currentTime, inTime, type Ms } from "../../../base/clock.ts";

@@ -1,7 +1,7 @@
 import { mentionOf, mentionOfRole } from "../../../audit/entry.ts";
 import { AUDIT_KINDS, type AuditFilter } from "../../../audit/query.ts";
 import { type EventCursor, readEventCursor } from "../../../audit/search.ts";
-import type { ParsedToken } from "../../../auth/caller.ts";
+import type { ParsedToken } from "../../../auth/read-token.ts";
 import type { PresentedContext } from "../../../auth/route.ts";
 import { ok, type Result, refuse } from "../../../base/result.ts";
 import type { Env } from "../../../env.ts";

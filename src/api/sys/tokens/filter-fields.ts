@@ -1,4 +1,4 @@
-import { isGenerated, readToken } from "../../../auth/caller.ts";
+import { isGenerated, readToken } from "../../../auth/read-token.ts";
 import type { PresentedContext } from "../../../auth/route.ts";
 import { nameKey } from "../../../base/case-folding.ts";
 import { hasUnprintable } from "../../../base/misleading-characters.ts";

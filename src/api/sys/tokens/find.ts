@@ -1,5 +1,6 @@
-import { callerOf, isBatchAlive, type ParsedToken, readToken } from "../../../auth/caller.ts";
+import { callerOf, isBatchAlive } from "../../../auth/caller.ts";
 import type { RegisteredToken } from "../../../auth/credential.ts";
+import { type ParsedToken, readToken } from "../../../auth/read-token.ts";
 import { type Answered, type PresentedContext, type Route, tokenRoute } from "../../../auth/route.ts";
 import { dataAnswer } from "../../../auth/route-description.ts";
 import { tokensWithin } from "../../../auth/tokens-within.ts";
