@@ -9,7 +9,7 @@ import { untilInEffect } from "../system/in-effect.ts";
 import { type Installation, refreshInstallation } from "../system/installation.ts";
 import { systemOf } from "../system/system.ts";
 import { customIdHashes, newTokenIds } from "../token/ids.ts";
-import { PLAIN_RECORD, type TokenSpec } from "../token/record.ts";
+import { PLAIN_RECORD, type TokenSpec, withWatermark } from "../token/record.ts";
 import { newTreeId, treeAt } from "../token/tree-stub.ts";
 import { customIdsOf } from "../tree/custom-ids.ts";
 import { sealToken } from "../tree/token-rows.ts";
@@ -45,7 +45,7 @@ export async function initialize(env: Env, loaded: Result<Installation>, rootId:
   const tree = treeAt(env, treeId);
   const ids = await newTokenIds(keys, treeId, now, rootId || undefined);
   const customId = rootId === "" ? null : (await customIdHashes(keys, rootId, now))[0];
-  const spec = rootToken(now, customId?.directoryKey ?? null);
+  const spec = rootToken(now, customId?.directoryKey ?? null, 0);
   // The tree can't compute the seal of the row: the keys are stored later.
   const seal = sealToken(keys.rows, treeId, { ...ids, recordJson: JSON.stringify(spec.record) });
   const created = await tree.create(spec, { ...ids, seal }, null);
@@ -115,12 +115,16 @@ export async function finishSetup(
   await untilInEffect(env);
   if (!keepsRoot) return ok("");
   // Issued last: a crash in between then leaves no root token that was never returned.
-  const issued = await issue(env, installation, rootToken(currentTime(), null), null, "");
+  const spec = rootToken(currentTime(), null, installation.watermarks.newest);
+  const issued = await issue(env, installation, spec, null, "");
   return issued.ok ? ok(issued.value.clientToken) : issued;
 }
 
-/** Returns a root token that never expires. `customIdKey` is null for a generated id. */
-export function rootToken(now: Ms, customIdKey: string | null): TokenSpec {
+/**
+ * Returns a root token that never expires. `customIdKey` is null for a generated id. `watermark`: number of the newest
+ * one; 0: none.
+ */
+export function rootToken(now: Ms, customIdKey: string | null, watermark: number): TokenSpec {
   return {
     type: "service",
     orphan: true,
@@ -134,6 +138,7 @@ export function rootToken(now: Ms, customIdKey: string | null): TokenSpec {
       creationTtl: 0,
       leased: false,
       customIdKey,
+      ...withWatermark(watermark),
     },
   };
 }

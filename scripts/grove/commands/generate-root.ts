@@ -32,19 +32,28 @@ export async function generateRoot(
   }
   const key = secretIn(environment, "GROVE_SEAL_KEY");
   if (!key.ok) return key;
-  const begun = await asked.post(`${PATH}/attempt`, BEGUN, {});
-  if (!begun.ok) return begun.error.message === OPEN ? failed(`${OPEN}: ${CANCEL}`) : begun;
-  const { nonce, otp } = begun.value;
-  const completed = await asked.post(`${PATH}/update`, COMPLETED, { nonce, key: key.value });
-  if (!completed.ok) {
+  for (let tried = 1; ; tried++) {
+    const begun = await asked.post(`${PATH}/attempt`, BEGUN, {});
+    if (!begun.ok) return begun.error.message === OPEN ? failed(`${OPEN}: ${CANCEL}`) : begun;
+    const { nonce, otp } = begun.value;
+    const completed = await asked.post(`${PATH}/update`, COMPLETED, { nonce, key: key.value });
+    if (completed.ok) {
+      const token = decoded(completed.value.encoded_token, otp);
+      terminal.out(json ? JSON.stringify({ root_token: token }) : token);
+      return ok(0);
+    }
+    if (completed.error.message === GONE && tried < MAX_ATTEMPTS) continue;
     // An open attempt would block others for an hour.
     await asked.call("DELETE", `${PATH}/attempt`);
-    return completed;
+    return completed.error.message === GONE ? failed(`${GONE}: ${WHY_GONE}`) : completed;
   }
-  const token = decoded(completed.value.encoded_token, otp);
-  terminal.out(json ? JSON.stringify({ root_token: token }) : token);
-  return ok(0);
 }
+
+const MAX_ATTEMPTS = 2;
+
+/** The server's refusal when the attempt has ended. A call that failed inside the server ends it, and was sent again. */
+const GONE = "no root generation in progress";
+const WHY_GONE = "the server could not complete it (its log says why), or another caller ended it; try again";
 
 /** The server's refusal while an attempt is open. */
 const OPEN = "root generation already in progress";

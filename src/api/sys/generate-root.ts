@@ -179,7 +179,7 @@ async function finishAttempt(env: Env, installation: Installation, nonce: string
   const otp = await openText(installation.keys, otpContext(nonce), attempt.sealedOtp);
   if (otp === null) return refuse("root generation aborted: the attempt was tampered with; cancel it");
   if (!(await systemOf(env).closeRootGeneration(nonce, now))) return err(NO_ATTEMPT);
-  const issued = await issue(env, installation, rootToken(now, null), null, "");
+  const issued = await issue(env, installation, rootToken(now, null, installation.watermarks.newest), null, "");
   if (!issued.ok) return issued;
   const token = encode(issued.value.clientToken);
   const pad = encode(otp);

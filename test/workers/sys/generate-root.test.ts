@@ -1,7 +1,9 @@
 import { createExecutionContext } from "cloudflare:test";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import worker from "../../../src/index.ts";
+import { forgetInstallation } from "../../../src/system/installation.ts";
 import { systemOf } from "../../../src/system/system.ts";
+import { sinceScope } from "../../../src/system/watermarks.ts";
 import { rowsOf } from "../../support/rows.ts";
 import { bindings, bodyOf, call, dataOf, initialized } from "../../support/service.ts";
 import { changeRows } from "../../support/storage-writer.ts";
@@ -97,6 +99,15 @@ describe("a root token for operators who have lost theirs", () => {
     const done = await send("PUT", "update", { nonce: begun.nonce, key: SEAL_KEY }, older);
     const { encoded_root_token: encoded } = bodyOf<{ encoded_root_token: string }>(done);
     expect(await policiesOf(decode(encoded, begun.otp))).toEqual(["root"]);
+  });
+
+  it("is valid although all that was issued since a moment was ended, as by a restore", async () => {
+    const scope = sinceScope(Date.now() - 1);
+    await systemOf(bindings).addWatermark({ id: "since", scope, createdBefore: null }, Date.now());
+    forgetInstallation();
+    const { nonce } = await begin();
+    const { encoded_token: encoded } = dataOf<{ encoded_token: string }>(await finish(nonce));
+    expect(await policiesOf(decode(encoded, OTP))).toEqual(["root"]);
   });
 
   it("of two at once one gets it", async () => {

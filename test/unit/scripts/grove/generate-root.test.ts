@@ -52,6 +52,15 @@ describe("grove generate-root", () => {
     expect(out).toEqual([]);
   });
 
+  it("begins another attempt when the server has ended the first one, and then says what may be the cause", async () => {
+    refusals = { update: "no root generation in progress" };
+    expect(await make()).toMatchObject({ error: { message: expect.stringContaining("could not complete it") } });
+    expect(asked.map(({ method, path }) => `${method} ${path.split("/").at(-1)}`)).toEqual([
+      ...["POST attempt", "POST update", "POST attempt", "POST update"],
+      "DELETE attempt",
+    ]);
+  });
+
   it("says how an attempt of somebody else is ended, and ends it when that is asked for", async () => {
     refusals = { attempt: "root generation already in progress" };
     expect(await make()).toMatchObject({
