@@ -9,7 +9,7 @@ import { freshCopies } from "../system/copy-age.ts";
 import type { Installation } from "../system/installation.ts";
 import type { IssuerEnv } from "./env.ts";
 import { DEFAULT_KEY, type KeyWrite, NEW_KEY, SIGNING_ALGORITHMS } from "./key-and-role-config.ts";
-import { newKeyPair, openPublicKey, openSigningKey } from "./key-pair.ts";
+import { newKeyPair, openPublicKey, openSigningKey, type SealedKeyPair } from "./key-pair.ts";
 import { type KeyVersions, oidcIssuerOf, type PublishedKeys, type TokenSigner } from "./oidc-issuer.ts";
 
 /** The published data of the issuer, as an isolate caches them. */
@@ -66,6 +66,24 @@ export async function writeSigningKey(
   }
   forgetPublishedKeys();
   return written.ok ? ok(null) : written;
+}
+
+/** Rotates a key, whose next version becomes `next`. See `OidcIssuer.rotateKey`. */
+export async function rotateSigningKey(
+  env: IssuerEnv,
+  name: string,
+  next: SealedKeyPair,
+  verificationTtl: Seconds | null,
+): Promise<Result<null>> {
+  const now = currentTime();
+  const rotated = await changedOnce(env, async (attempt): Promise<Result<null>> => {
+    const issuer = oidcIssuerOf(env);
+    // An object of 1.0.0-rc.1 that rotated twice to one version would have none that signs.
+    const isRotated = attempt?.again && (await issuer.published(null))?.keys.some(({ kid }) => kid === next.kid);
+    return isRotated ? ok(null) : issuer.rotateKey(name, next, verificationTtl, now, attempt);
+  });
+  forgetPublishedKeys();
+  return rotated;
 }
 
 /** Creates the key `name` if it is the default key and does not exist. */

@@ -1,5 +1,6 @@
 import type { Ms, Seconds } from "../base/clock.ts";
 import { attempted, type CallAttempt, changedOnce } from "../base/lost-call-retry.ts";
+import { LOST } from "../base/platform-errors.ts";
 import { err, invalid, NOT_FOUND, ok, type Result, refuse } from "../base/result.ts";
 import type { Installation } from "../system/installation.ts";
 import type { RevocationOrigin } from "../system/revocation-origin.ts";
@@ -70,8 +71,11 @@ export async function lookupLease(
 
 /** Performs an action on a lease in the tree of its holder, repeated as in `runInTree`. */
 export async function leaseInTree(env: LeaseEnv, treeId: string, action: LeaseAction): Promise<Result<LeaseOutcome>> {
-  const act = async (attempt?: CallAttempt): Promise<Result<LeaseOutcome>> =>
-    await treeAt(env, treeId).lease(action, attempt);
+  const act = async (attempt?: CallAttempt): Promise<Result<LeaseOutcome>> => {
+    const outcome = await treeAt(env, treeId).lease(action, attempt);
+    // The row of an earlier attempt, if an object of 1.0.0-rc.1 wrote it. The secret would get a second lease.
+    return attempt?.again && outcome.ok && outcome.value.kind === "row_taken" ? err(LOST) : outcome;
+  };
   const { kind } = action;
   return kind === "lookup" || kind === "verify" ? (await attempted(env, act)).answer : changedOnce(env, act);
 }

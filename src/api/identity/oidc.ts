@@ -32,6 +32,7 @@ import {
   type KnownIssuer,
   loadPublishedKeys,
   pluginIssuerUrl,
+  rotateSigningKey,
   signToken,
   verifyToken,
   writeSigningKey,
@@ -166,12 +167,7 @@ export const OIDC_ROUTES: readonly Route[] = [
         const key = await oidcIssuerOf(env).readKey(name);
         if (!key) return refuse("no named key found at this name");
         const next = await newKeyPair(installation.keys, key.algorithm);
-        const ttl = fields.verification_ttl ?? null;
-        const now = currentTime();
-        const rotate = (attempt?: CallAttempt) => oidcIssuerOf(env).rotateKey(name, next, ttl, now, attempt);
-        const rotated = await changedOnce(env, rotate);
-        forgetPublishedKeys();
-        return doneReply(rotated);
+        return doneReply(await rotateSigningKey(env, name, next, fields.verification_ttl ?? null));
       },
     }),
   ]),

@@ -1,7 +1,7 @@
 import { type CallContext, type Route, withParameters } from "../../auth/route.ts";
 import { NO_CONTENT, plainAnswer } from "../../auth/route-description.ts";
 import { currentTime, formatRfc3339 } from "../../base/clock.ts";
-import { attempted } from "../../base/lost-call-retry.ts";
+import { attempted, changedOnce } from "../../base/lost-call-retry.ts";
 import { hasUnprintable } from "../../base/misleading-characters.ts";
 import { err, type Failure, invalidDocument, NOT_FOUND, ok } from "../../base/result.ts";
 import { newWebhookId } from "../../team/ids.ts";
@@ -135,8 +135,10 @@ async function storeWebhook(context: CallContext, before: SealedWebhook, changes
   if (!(await organization.show(name))) return NOT_FOUND;
   const problem = enabled ? await verifyWebhook(context, webhook) : null;
   if (problem) return err(problem);
-  const { answer: stored } = await attempted(env, (attempt) => organization.putWebhook(name, webhook, attempt));
-  return stored === "stored" ? ok(webhook) : NOT_STORED[stored];
+  return changedOnce(env, async (attempt) => {
+    const stored = await organization.putWebhook(name, webhook, attempt);
+    return stored === "stored" ? ok(webhook) : NOT_STORED[stored];
+  });
 }
 
 const NOT_STORED = {

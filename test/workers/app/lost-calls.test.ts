@@ -246,6 +246,17 @@ describe("a call that a cluster loses", () => {
     expect(await inNetwork(() => leaseRows(holder))).toEqual([]);
   });
 
+  it("gives a secret no second lease when an object of 1.0.0-rc.1 has stored the first", async () => {
+    const holder = await newToken();
+    const { calls } = atCalls(TokenTree, "lease", async ({ args: [action], proceed }) => {
+      const answer = await proceed(action);
+      if (calls.length > 1) return answer;
+      throw new Error(LOST);
+    });
+    expect((await register(root, holder)).status).toBe(503);
+    expect(await inNetwork(() => leaseRows(holder))).toHaveLength(1);
+  });
+
   it("does not give another child for its own that got its row number meanwhile", async () => {
     const parent = await newToken({ policies: ["root"] });
     const { calls } = atCalls(TokenTree, "run", async ({ args: [request], proceed }) => {

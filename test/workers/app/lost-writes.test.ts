@@ -1,6 +1,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { CLUSTER, NETWORK } from "../../../src/app/deployments.ts";
+import type { CallAttempt } from "../../../src/base/lost-call-retry.ts";
 import { Identity } from "../../../src/identity/directory/identity.ts";
 import { entityForLogin } from "../../../src/identity/entity-for-login.ts";
 import { EntityShard } from "../../../src/identity/shard/entity-shard.ts";
@@ -20,6 +21,7 @@ import { Organization } from "../../../src/team/organization.ts";
 import { OrganizationDirectory } from "../../../src/team/organization-directory.ts";
 import { Team } from "../../../src/team/team.ts";
 import { TokenRoles } from "../../../src/token/roles/token-roles.ts";
+import { CustomIds } from "../../../src/tree/custom-ids.ts";
 import aws from "../../conformance/aws.json";
 import { type AppRoleMount, mountAppRole } from "../../support/app-role.ts";
 import { atCalls, atNth, failing, holdAlarms } from "../../support/calls.ts";
@@ -864,6 +866,63 @@ describe("organizations in a cluster", () => {
     );
     expect((await ask("DELETE", `teams/${teamId}/authentication-token`)).status).toBe(204);
     expect((await ask("GET", `teams/${teamId}/authentication-token`)).status).toBe(200);
+  });
+});
+
+describe("an object of 1.0.0-rc.1 in a cluster, which knows of no attempts,", () => {
+  /** The answer of the first call of a method is lost. */
+  const losingOld = (type: never, method: string) =>
+    atCalls(
+      type,
+      method as never,
+      (async ({ args, proceed }: { args: unknown[]; proceed: (...args: unknown[]) => unknown }) => {
+        const isFirst = (args.at(-1) as CallAttempt).again === false;
+        const answer = await proceed(...args.slice(0, -1));
+        if (isFirst) throw new Error(LOST);
+        return answer;
+      }) as never,
+    );
+
+  it("rotates a key once, which goes on signing", async () => {
+    const path = "identity/oidc/key/rotated";
+    await post(path, { algorithm: "EdDSA", allowed_client_ids: "*" });
+    await post("identity/oidc/role/rotated", { key: "rotated", ttl: 60 });
+    losingOld(OidcIssuer as never, "rotateKey");
+    expect((await post(`${path}/rotate`)).status).toBe(204);
+    expect(await bindings.OIDC_ISSUER.getByName("issuer").signerOfKey("rotated")).not.toBeNull();
+  });
+
+  it("makes an entity once", async () => {
+    losingOld(EntityShard as never, "createEntity");
+    expect((await post("identity/entity", { name: "of rc.1" })).status).toBe(200);
+  });
+
+  it("reserves a chosen id once", async () => {
+    const { calls } = atCalls(CustomIds, "reserve", async ({ args: [, address], proceed }) => {
+      if (calls.length > 1) return address;
+      await proceed();
+      throw new Error(LOST);
+    });
+    expect((await post("auth/token/create-orphan", { id: "chosen-of-rc1" })).status).toBe(200);
+  });
+
+  it("may have made a team or a webhook, which is a 503", async () => {
+    await createOrganization(root, "of-rc1");
+    const make = (path: string, type: string, attributes: Record<string, unknown>) =>
+      api("POST", `organizations/of-rc1/${path}`, { token: root, body: resource(type, attributes) });
+    losingOld(Team as never, "create");
+    expect((await make("teams", "teams", { name: "team" })).status).toBe(503);
+    expect(await teamsOf(root, "of-rc1")).toHaveLength(1);
+    losingOld(Organization as never, "putWebhook");
+    const type = "notification-configurations";
+    const webhook = {
+      "destination-type": "generic",
+      name: "w",
+      url: "https://example.com",
+      enabled: false,
+      triggers: [],
+    };
+    expect((await make(type, type, webhook)).status).toBe(503);
   });
 });
 
