@@ -85,7 +85,7 @@ export function localTime(value: string | undefined): string {
   return here.toISOString().slice(0, 16);
 }
 
-/** The time of a datetime-local input, as the API takes it. */
+/** The time of a datetime-local input as RFC 3339 in UTC, which the API takes; "" for none. */
 export function queryTime(local: string): string {
   const ms = Date.parse(local);
   return Number.isNaN(ms) ? "" : new Date(ms).toISOString();

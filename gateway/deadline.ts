@@ -8,7 +8,7 @@ export class Deadline {
   #dueAt = 0;
   #onMissed: () => void = () => {};
 
-  /** Calls `onMissed` after so many milliseconds. Replaces the previous deadline. */
+  /** Calls `onMissed` after this time. Replaces the previous deadline. */
   arm(milliseconds: number, onMissed: () => void): void {
     this.#dueAt = performance.now() + milliseconds;
     this.#onMissed = onMissed;

@@ -69,7 +69,7 @@ export type Limits = Readonly<typeof LIMITS>;
 /** Minimum rate of a body, and of the reading of an answer. A slower client would hold memory that others need. */
 const LEAST_BYTES_PER_SECOND = 16 * 1024;
 
-/** Maximum time (ms) for the transfer of so many bytes. `graceMs` is added to the time at the minimum rate. */
+/** Maximum time (ms) for the transfer of `bytes`. `graceMs` is added to the time at the minimum rate. */
 export function transferDueMs(bytes: number, graceMs: number): number {
   return graceMs + (bytes / LEAST_BYTES_PER_SECOND) * 1000;
 }

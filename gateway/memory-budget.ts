@@ -50,7 +50,7 @@ export class MemoryBudget {
     return this.#held(networks.at(-1)) > 0;
   }
 
-  /** True when a client may hold so many more bytes: an equal part of the budget, and at most its percentage. */
+  /** True when a client may hold `bytes` more: an equal part of the budget, and at most its percentage. */
   admits(networks: ShareNetworks, bytes = 0): boolean {
     const { totalBytes, percent, leastBytes } = this.#bounds;
     const part = Math.max(leastBytes, totalBytes * Math.min(percent / 100, 1 / Math.max(this.#clients, 1)));

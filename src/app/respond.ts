@@ -42,7 +42,7 @@ export function endpointOf({ route, pattern }: FoundRoute): Endpoint {
 /** Returns the path of a request without an endpoint, as the audit log may show it. */
 export function unservedPathOf(c: AppContext): string {
   const { path } = c.get("head");
-  // A path that can't be decoded can contain a token in a form that is not recognized.
+  // A path that can't be decoded can contain a token in a form that is not recognised.
   if (!path.ok) return "<malformed>";
   const loaded = c.get("installation");
   const mount = loaded.ok ? loaded.value.mountServing(path.value) : undefined;

@@ -50,7 +50,7 @@ function readyContext(c: AppContext, installation: Installation) {
 }
 
 /** For the audit record: which fields the route has. */
-function known(route: Route) {
+function knownFields(route: Route) {
   const names = fieldNamesOf(route);
   return { isKnown: (name: string) => names.has(name) };
 }
@@ -60,7 +60,7 @@ async function serveLogin(c: AppContext, installation: Installation, found: Foun
   const request = c.get("request");
   const { params } = found;
   const endpoint = endpointOf(found);
-  c.get("record").learn({ path: request.path, ...known(route) }, installation);
+  c.get("record").learn({ path: request.path, ...knownFields(route) }, installation);
   if (!route.fromAnyPage && isForgeable(request)) return answerRefusal(c, FOREIGN_PAGE, endpoint);
   await c.get("record").begin();
   const context = { ...readyContext(c, installation), params };
@@ -97,7 +97,7 @@ async function serveCaller(
   const { params = {}, pattern = "" } = found.ok ? found.value : {};
   // A path that can contain a token is logged by its pattern.
   const loggedPath = route ? (route.secretPath ? pattern : request.path) : unservedPathOf(c);
-  record.learn({ path: loggedPath, ...(found.ok && known(found.value.route)) }, installation);
+  record.learn({ path: loggedPath, ...(found.ok && knownFields(found.value.route)) }, installation);
   const endpoint = found.ok ? endpointOf(found.value) : null;
 
   const presented = await readToken(env, installation, request.token);

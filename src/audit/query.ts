@@ -77,6 +77,7 @@ export function kindOfLine({ type, mount = "", path = "", status = 0 }: Filtered
   return isLoginPath(path, mount) ? "login" : "change";
 }
 
+/** True when a record passes each condition of the filter. */
 export function matchesFilter(entry: Pick<AuditEntry, "at" | "line">, filter: AuditFilter): boolean {
   const { from, until, mount, pathPrefix, operation, kinds, status } = filter;
   if (from !== undefined && entry.at < from) return false;

@@ -79,7 +79,7 @@ export interface AuthMethod extends Kind {
    */
   roleOfLogin(env: Env, mount: Mount, data: Readonly<Record<string, unknown>>): Promise<string>;
   /**
-   * Recognizes a text with which clients of a mount log in, without a login and without counting a use; null for any
+   * Recognises a text with which clients of a mount log in, without a login and without counting a use; null for any
    * other text. Absent for a method whose proofs are each made for one login, and worthless after it.
    */
   readonly recognise?: (question: LeakedText) => Promise<LoginText | null>;

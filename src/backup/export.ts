@@ -45,7 +45,7 @@ export interface ListedPart {
   readonly rows: number;
 }
 
-/** Reads the places of a request for a part: where it begins, and where it ends at the latest. */
+/** Reads where a part begins, and where it ends at the latest. Refuses (400) positions and runs of another server. */
 export async function readPartRequest(
   env: Env,
   installation: Installation,

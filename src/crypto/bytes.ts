@@ -44,6 +44,7 @@ export function fromUtf8(bytes: Uint8Array): string | null {
   }
 }
 
+/** The bytes of all parts, in their order. */
 export function concat(...parts: Uint8Array[]): Uint8Array<ArrayBuffer> {
   const whole = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
   let end = 0;

@@ -20,7 +20,7 @@ export const entityCopies = new Copies<string, EntityState | null>(MAX_ENTITY_CH
   sizeOf: (state) => JSON.stringify(state).length,
   inBackground: waitUntil,
 });
-/** Merges that a read follows. A merge redirects earlier sources, so a chain has two; more while one is in progress. */
+/** Merges that a read follows. A merge points earlier ones to its result, so two suffice unless one is in progress. */
 const MAX_MERGES_FOLLOWED = 4;
 /** Views that were made of these copies, with the revision of the groups in them; -1 for an entity without groups. */
 const views = new WeakMap<EntityState, { readonly groupsRevision: number; readonly view: EntityView | null }>();

@@ -31,12 +31,12 @@ export function copiesOf<A extends PartInState<unknown> | undefined>(): Copies<s
  * that long too. Only a copy from before a change that was announced has no grace.
  *
  * @param announced the newest state that was announced to this isolate; 0 before the first.
- * @param limits POLICY_CACHE_SECONDS and POLICY_GRACE_SECONDS.
+ * @param limits of a copy in another state: POLICY_CACHE_SECONDS and POLICY_GRACE_SECONDS.
  */
-export function policyOfCopies(announced: number, { maxAgeMs, graceMs }: CopyPolicy) {
+export function policyOfCopies(announced: number, limits: CopyPolicy) {
   return (copied?: PartInState<unknown>): CopyPolicy => ({
-    maxAgeMs: copied?.state === announced ? LONGEST_MS : maxAgeMs,
-    graceMs: copied && copied.state >= announced ? graceMs : 0,
+    maxAgeMs: copied?.state === announced ? LONGEST_MS : limits.maxAgeMs,
+    graceMs: copied && copied.state >= announced ? limits.graceMs : 0,
   });
 }
 

@@ -79,6 +79,7 @@ export function hasLimits({
   return required.length > 0 || limits.some((limit) => limit !== null);
 }
 
+/** True unless the rule denies, or has no capability. */
 export function grantsAnything(grant: Grant): boolean {
   return grant.capabilities.size > 0 && !grant.capabilities.has("deny");
 }

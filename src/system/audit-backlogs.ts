@@ -10,7 +10,7 @@ export interface AuditBacklogNote {
   /** When the first was answered, and when the note was written. */
   readonly since: Ms;
   readonly at: Ms;
-  /** There are at most so many. */
+  /** Upper bound of their number. */
   readonly most: number;
 }
 

@@ -81,6 +81,7 @@ export interface MountTtl {
   readonly maxSeconds: Seconds;
 }
 
+/** The TTLs (s) of tokens of a mount; without a mount those of the system. */
 export function mountTtl(mount: Mount | undefined): MountTtl {
   const maxSeconds = mount?.config.maxLeaseTtl || SYSTEM_TTL_SECONDS;
   return { defaultSeconds: Math.min(mount?.config.defaultLeaseTtl || SYSTEM_TTL_SECONDS, maxSeconds), maxSeconds };
@@ -92,6 +93,7 @@ export function narrowTtl(ttl: MountTtl, maxTtl: Seconds): MountTtl {
   return { defaultSeconds: Math.min(ttl.defaultSeconds, maxTtl), maxSeconds: maxTtl };
 }
 
+/** A mount with a new accessor and uuid. Stores nothing. */
 export function newMount(fields: Pick<Mount, "path" | "type" | "description" | "config" | "local">): Mount {
   return { ...fields, accessor: `auth_${fields.type}_${toHex(randomBytes(4))}`, uuid: crypto.randomUUID() };
 }

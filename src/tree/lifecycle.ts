@@ -82,6 +82,7 @@ export type TreeEvent =
 /** The life of a tree that was never created. */
 export const NEW_TREE: Life = { state: "free", isPooled: false, isForgotten: false };
 
+/** The life of a tree after an event. */
 export function next(life: Life, event: TreeEvent): Life {
   switch (event.kind) {
     case "created": {

@@ -49,7 +49,7 @@ import {
 } from "./lineage.ts";
 import { countSelected, revokeFiltered } from "./revoke-selected.ts";
 import type { TidyStep, TidyStepResult } from "./tidy/tidy-step.ts";
-import { act, answerCall, findCaller, findLive, madeBefore, walkLeases, writeChild } from "./tree-actions.ts";
+import { actOnToken, answerCall, findCaller, findLive, madeBefore, walkLeases, writeChild } from "./tree-actions.ts";
 import { TreeMaintenance } from "./tree-maintenance.ts";
 import { treeParts } from "./tree-parts.ts";
 
@@ -160,7 +160,7 @@ export class TokenTree extends StoredObject<TreeEnv> {
     this.env.deployment.moves?.accept();
     return this.#opened((tree) => {
       const now = currentTime();
-      const outcome = act(tree, action, null, now, attempt);
+      const outcome = actOnToken(tree, action, null, now, attempt);
       if (action.kind === "lookup" && action.target.by === "token") findLive(tree, action.target.row, now);
       return outcome;
     });

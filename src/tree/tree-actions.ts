@@ -154,9 +154,9 @@ function perform(
     case "revoke":
     case "revoke_orphan":
     case "unwrap":
-      return act(tree, { ...action, asked: { ...action.asked, by: askerOf(caller) } }, callerRow, now, attempt);
+      return actOnToken(tree, { ...action, asked: { ...action.asked, by: askerOf(caller) } }, callerRow, now, attempt);
     default:
-      return act(tree, action, callerRow, now, attempt);
+      return actOnToken(tree, action, callerRow, now, attempt);
   }
 }
 
@@ -165,7 +165,7 @@ function perform(
  * "not_found" when the target is not alive. `callerRow`: the row that the target "self" means; null when the caller is
  * not a token of this tree.
  */
-export function act(
+export function actOnToken(
   tree: TreeParts,
   action: TargetAction,
   callerRow: TokenRow | null,

@@ -141,6 +141,7 @@ function basePathOf(pathname: string): string {
   return BASE_PATHS.find((prefix) => pathname.startsWith(prefix)) ?? "/";
 }
 
+/** The operation of a request. Refused: an unknown method (405), `list` or `scan` that are no flags, or both (400). */
 export function readOperation(method: string, query: URLSearchParams): Result<Operation> {
   if (method !== "GET" || query === NO_QUERY) {
     const operation = operationOfMethod(method);

@@ -71,6 +71,7 @@ export function fieldsOf<T, P>(part: (thing: T) => P, fields: ViewFields<P>): Vi
   return Object.fromEntries(entries);
 }
 
+/** A field whose value is an object of these fields. */
 export function inner<T>(fields: ViewFields<T>): ViewField<T> {
   const { shape, show } = view(fields);
   return [shape, show];

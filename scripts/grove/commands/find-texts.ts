@@ -32,9 +32,9 @@ export const DEPLOYMENT_SECRET_KEPT =
 const MAX_DOCUMENT = 12_000;
 /** Most line numbers that are kept for a text. */
 const MAX_LINES = 1_000;
-/** Most UUIDs and ids of leases without a name in several lines that are asked about: a log has too many. */
+/** Most UUIDs and lease ids in input of several lines that are asked about without a name beside them: a log has too many. */
 export const MAX_LOOSE = 32;
-/** Most secrets of the deployment that are remembered, to recognize them where they have no name. */
+/** Most secrets of the deployment that are remembered, to recognise them where they have no name. */
 const MAX_SECRETS = 100;
 
 /** The texts of a line to ask about. */
@@ -84,7 +84,7 @@ export class FoundTexts {
   #document: { readonly number: number; text: string } | null = null;
 
   readonly #mostLoose: number;
-  /** UUIDs and ids of leases without a name, and the first line of each. */
+  /** UUIDs and lease ids that have no name beside them, each with the first line that has it. */
   readonly #loose = new Map<string, number>();
 
   /**

@@ -15,7 +15,7 @@ import { unknownName } from "./unknown-names.ts";
 /** The first pause between two looks at a job, and the longest; each is twice the one before. */
 const FIRST_PAUSE_MS = 100;
 const MAX_PAUSE_MS = 500;
-/** A small job ends within so many looks: how to follow and stop it would be of no use. */
+/** Looks at a job before it is said how to follow and stop it. A small job has ended by then. */
 const QUIET_LOOKS = 4;
 const GROUPINGS = ["mount", "type", "role", "owner"] as const;
 /** The owner is the metadata field `owner`; without it, the entity. */

@@ -94,7 +94,7 @@ export class AuditReader {
     return { uses: isOneHour && lastRow ? [...uses, this.#usesBeyond(key, lastRow)] : uses, more };
   }
 
-  /** The uses of a token from the other addresses of an hour, as one row. @param row the last row of the hour that is shown. */
+  /** The uses of a token in an hour from the addresses after the last one that is shown, as one row. */
   #usesBeyond(token: number, { hour, address }: UseRow): AuditUse {
     const query = `SELECT sum(count) AS count, min(first) AS first, max(last) AS last FROM uses
       WHERE token = ? AND hour = ? AND address < ?`;

@@ -32,6 +32,7 @@ export async function openRowWith(sql: Sql, keys: Keys, object: string, seq: num
   return openRow(keys, object, row);
 }
 
+/** Opens a row as it was read. `object`: name of the audit object, which the seal covers. */
 export async function openRow(
   keys: Keys,
   object: string,

@@ -29,7 +29,7 @@ export class Backlog {
   /** Records that were not stored because the backlog was full. */
   #dropped: Dropped | null = null;
 
-  /** @param writer the id of the isolate, with which shards recognize a repeated batch. */
+  /** @param writer the id of the isolate, with which shards recognise a repeated batch. */
   constructor(writer: string) {
     this.#writer = writer;
   }

@@ -26,7 +26,7 @@ const LAST_PAUSE_MS: Ms = 60_000;
 
 /** Maximum time that an answer waits for the note that its record is not stored. */
 export const MAX_NOTE_MS: Ms = 1_000;
-/** A note says that there are at most so many times as many as there are, so that it is rarely written. */
+/** The bound in a note is this many times the number of records, and at least MIN_NOTE: so a note is rarely written. */
 const NOTE_FACTOR = 2;
 const MIN_NOTE = 100;
 
@@ -34,7 +34,7 @@ const MIN_NOTE = 100;
 export interface Unstored {
   /** When the first was answered. */
   readonly since: Ms;
-  /** There are at most so many; 0: all are stored now. */
+  /** Upper bound of their number; 0: all are stored now. */
   readonly most: number;
 }
 

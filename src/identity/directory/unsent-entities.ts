@@ -34,7 +34,7 @@ export class UnsentEntities {
   readonly #versionTables: Tables;
   readonly #version: SealedTable<{ id: number; version: number }>;
 
-  /** @param storage that of the object, for the table of the version. */
+  /** @param storage of the object, with the table of the version. */
   constructor(sql: Sql, storage: SqlStorage, seals: RowSeals) {
     this.#sql = sql;
     this.#versionTables = new Tables(storage, DIRECTORY_VERSION_MIGRATIONS, "directory_version");

@@ -33,7 +33,7 @@ export function isTreeGivenUp({ tries, isDamaged }: SetAsideTree): boolean {
   return tries >= (isDamaged ? MAX_TRIES_DAMAGED : MAX_TRIES);
 }
 
-/** True when trees are called again before the job goes on: a row has room for so many tokens. */
+/** True when these trees must be called again before the job goes on: its row has no room for more tokens. */
 export function isTooMuch(open: readonly SetAsideTree[]): boolean {
   return open.length > MAX_SET_ASIDE_TREES || namedIn(open) > MAX_TOKENS;
 }

@@ -9,7 +9,7 @@ import type { InventoryEntry, ListedToken } from "../inventory/entry.ts";
 import { NEVER } from "../inventory/page-cursor.ts";
 import { findPlace, type TokenRowOfShard, tokenOf } from "../inventory/shard/tables.ts";
 
-/** Tokens that one turn reads, and tokens that it calls again at most. */
+/** Maximum number of tokens that one turn reads, and of waiting ones whose trees it calls again. */
 const PAGE = 100;
 /** Delay between an expiry and the call to the tree: trees with an alarm have often ended the token by then. */
 const ASK_AFTER_MS = 1_000;

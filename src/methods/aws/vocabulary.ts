@@ -75,22 +75,24 @@ export function translateAnswer(data: Data): Record<string, unknown> {
   return translated;
 }
 
+/** The name of a field in the vocabulary of mounts of the type `aws`; of another type: the name itself. */
 export function translateFieldName(type: string, name: string): string {
   return type === "aws" ? fieldNames(name) : name;
 }
 
-/** Translates a kind of login or entity. */
+/** `translateFieldName`, for a kind of login or entity. */
 export function translateKind(type: string, kind: string): string {
   return type === "aws" ? kinds(kind) : kind;
 }
 
-/** Translates the metadata of a token or an alias. */
+/** `translateFieldName`, for the names in the metadata of a token or an alias, and the kinds among its values. */
 export function translateMetadata(type: string, metadata: Record<string, string>): Record<string, string> {
   if (type !== "aws") return metadata;
   const words = (name: string, value: string) => (KIND_FIELDS.has(name) ? kinds(value) : value);
   return Object.fromEntries(Object.entries(metadata).map(([name, value]) => [metadataNames(name), words(name, value)]));
 }
 
+/** `translateFieldName`, for the phrases in a message. */
 export function translateMessage(type: string, message: string): string {
   return type === "aws" ? message.replace(anyPhrase, (phrase) => phrases.get(phrase) ?? phrase) : message;
 }

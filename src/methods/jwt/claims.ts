@@ -73,6 +73,7 @@ export function mappedText(claims: Claims, name: string): Result<string | null, 
   return typeof value === "string" ? ok(value) : err(`error converting claim '${name}' to string`);
 }
 
+/** The name of the holder, by a claim or a JSON pointer. An error unless it is a string, neither blank nor too long. */
 export function userClaimOf(claims: Claims, name: string, isPointer: boolean): Result<string, string> {
   const value = isPointer ? claimAt(claims, name) : own(claims, name);
   if (value === undefined || value === null) return err(`claim "${name}" not found in token`);

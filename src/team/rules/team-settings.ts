@@ -56,6 +56,7 @@ export const DEFAULT_SETTINGS: Omit<TeamSettings, "name"> = {
 /** Name of the team that every organization has. */
 export const OWNERS = "owners";
 
+/** The owners team of a new organization: with all access to it, and no policies. */
 export function ownersOf(organization: OrganizationRecord, teamId: string, now: Ms): TeamRecord {
   return {
     ...DEFAULT_SETTINGS,

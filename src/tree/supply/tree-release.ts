@@ -8,7 +8,7 @@ import type { TreeParts } from "../tree-parts.ts";
 /** Maximum size (bytes) of a database that an empty tree keeps for the next token. A larger one is emptied. */
 const MAX_KEPT_BYTES = 262_144;
 /** A row floor further in the future than this shows that the clock was wrong when it was written. */
-const CLOCK_MS = 86_400_000;
+const MAX_CLOCK_ERROR_MS = 86_400_000;
 
 /** Releases an empty tree: returns its id to a shard, or deletes its storage. `lifecycle.ts` decides. */
 export class TreeRelease {
@@ -51,7 +51,7 @@ export class TreeRelease {
    */
   get isReusable(): boolean {
     const { env, tokens } = this.#tree;
-    return env.deployment.reusesTrees && this.isEmpty && tokens.floor < firstRowAt(currentTime() + CLOCK_MS);
+    return env.deployment.reusesTrees && this.isEmpty && tokens.floor < firstRowAt(currentTime() + MAX_CLOCK_ERROR_MS);
   }
 
   /**

@@ -13,10 +13,10 @@ const LATE_RUN_MS = 3 * HOUR_MS;
 const MAX_CLOCK_SKEW_MS = 30_000;
 /** A node that has been silent for this long is missed: it reports itself once a minute. */
 const SILENT_MS = 180_000;
-/** Share of the requests of a day above which refusals by quotas are more than one client that goes too fast. */
+/** Share of the requests of a day. More refusals by quotas than that are not the mistake of a single client. */
 const MANY_REFUSALS = 0.01;
 
-/** @param silent names of those that do not answer, of the objects that every request may need. No tree is asked. */
+/** @param silent names of the objects that do not answer. Trees are not asked: no tree is needed by every request. */
 export function judgeObjects(silent: readonly string[], disk: StorageFaults): Finding {
   if (silent.length === 0) return judgeAnswering(disk);
   const seen = `no answer from ${named(silent)}`;
@@ -239,9 +239,10 @@ export function judgeQuotas(day: readonly HistorySlot[], healthIsExempt: boolean
 
 /**
  * @param irrevocable leases that were given up.
- * @param lately leases of lately ended tokens whose targets refused an attempt, as far as the tokens were looked at.
+ * @param leases those of tokens that ended lately, whose targets have refused an attempt; `looked`: tokens looked at.
  */
-export function judgeLeases(irrevocable: number, { retried, looked, more }: RetriedLeases): Finding {
+export function judgeLeases(irrevocable: number, leases: RetriedLeases): Finding {
+  const { retried, looked, more } = leases;
   const link = "docs/runbook.md#leases-are-not-revoked";
   const number = more ? `at least ${retried}` : `${retried}`;
   const waiting = `${number} of tokens that ended are not accepted by their targets, and tried again`;

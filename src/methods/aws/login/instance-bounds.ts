@@ -25,7 +25,7 @@ const WORDS = {
   bound_iam_role_arn: ["IAM role ARN", SATISFY],
 } as const;
 
-/** Finds the instance of a login if it runs. */
+/** Finds the instance of a login. An error when it does not run, or the cloud gives no answer. */
 export async function findInstance(target: LoginRole, { region, instanceId }: OfInstance["sought"]) {
   const found = await findRunningInstance(target, region, instanceId);
   return found.ok ? ok({ instance: found.value }) : err(inContext("failed to verify instance ID", found.error));

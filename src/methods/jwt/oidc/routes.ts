@@ -62,7 +62,7 @@ function answerOf({ state, code, iss, error }: Values<typeof CALLBACK_FIELDS>): 
 }
 
 /** Gives a token for the answer of the provider that the client brings. */
-async function complete(context: CallbackContext): Promise<Result<Reply>> {
+async function loginByAnswer(context: CallbackContext): Promise<Result<Reply>> {
   const { env, fields } = context;
   const attempt = loginAttempt(context, OIDC_CHECKS);
   const verified = await verifyAnswer(attempt, answerOf(fields), fields.client_nonce);
@@ -90,9 +90,9 @@ async function pendingOf(context: CallbackContext): Promise<OpenedLogin | null> 
 
 /** A browser that comes back from the provider brings no secret of a client: a login may be confirmed there. */
 async function readCallback(context: CallbackContext): Promise<Result<Reply>> {
-  if (context.fields.client_nonce !== "") return complete(context);
+  if (context.fields.client_nonce !== "") return loginByAnswer(context);
   const found = await pendingOf(context);
-  if (found?.pending.kind !== "direct") return complete(context);
+  if (found?.pending.kind !== "direct") return loginByAnswer(context);
   const login = { ...found, pending: found.pending };
   return withPage(context, (attempt) => askPerson(attempt, login, answerOf(context.fields)));
 }
@@ -109,7 +109,7 @@ async function postCallback(context: CallbackContext): Promise<Result<Reply>> {
   if (found && isPosted(found, fields)) {
     return withPage(context, (attempt) => takePosted(attempt, found, answerOf(fields)));
   }
-  return isForeign ? err(FOREIGN_PAGE) : complete(context);
+  return isForeign ? err(FOREIGN_PAGE) : loginByAnswer(context);
 }
 
 /** The endpoints of logins through a browser. */
