@@ -32,10 +32,7 @@ export function sayProse(terminal: Terminal, text: string, style?: Style): void 
 export function flow(terminal: Pick<Terminal, "colours">, parts: readonly Part[], width: number | null): string[] {
   const lines = width === null ? [parts] : filled(parts, width);
   return lines.map((line) =>
-    line
-      .filter(({ text }) => text !== "")
-      .map(({ text, style }) => (style === undefined ? text : styled(terminal, style, text)))
-      .join(" "),
+    line.map(({ text, style }) => (style === undefined ? text : styled(terminal, style, text))).join(" "),
   );
 }
 
