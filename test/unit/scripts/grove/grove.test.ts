@@ -302,7 +302,7 @@ describe("grove tree", () => {
     expect(out.slice(1)).toEqual(["└── auth/aws/ 3 tokens in 1 tree", "    └── 3 tokens: tree t1"]);
   });
 
-  it("fits a terminal of 80 columns, with each accessor whole in a line of its own", async () => {
+  it.each([74, 80])("fits %i columns, with each accessor whole in a line of its own", async (columns) => {
     const accessor = (end: string) => "A".repeat(76) + end.repeat(8);
     const long = (end: string, change = {}) => token(accessor(end), { display_name: end, ...change });
     replies["GET /v1/sys/tokens/b"] = data({
@@ -314,10 +314,10 @@ describe("grove tree", () => {
     });
     const children = [{ token: long("c") }];
     replies["GET /v1/sys/tokens/b/tree"] = data({ token: long("b"), children, more: false });
-    expect(await grove("tree b", { columns: 80 })).toBe(0);
+    expect(await grove("tree b", { columns })).toBe(0);
     const alone = out.filter((line) => /A{76}/.test(line));
     expect(alone.map((line) => line.replace(/^[│ ]+/, ""))).toEqual(["a", "b", "c"].map(accessor));
-    for (const line of out.filter((one) => !alone.includes(one))) expect(line.length).toBeLessThanOrEqual(80);
+    for (const line of out.filter((one) => !alone.includes(one))) expect(line.length).toBeLessThanOrEqual(columns);
     expect(out.join(" ").replace(/[│ ]+/g, " ")).toContain("with it would end: 1 descendant, 2 leases, 1 value in");
   });
 
@@ -1343,6 +1343,8 @@ describe("grove contain", () => {
     expect(said.join(" ").replaceAll(/\s+/g, " ")).toBe(
       "grove: nothing that is alive matches but what was left out: 1 root token (--include-root ends it too): nothing was ended",
     );
+    expect(await grove("contain --accessor a1 --yes", { colours: true })).toBe(1);
+    expect(out.at(-2)).toContain("\u001b[33m0 tokens match");
   });
 
   it("says of a search that finds nothing which tokens it can't find", async () => {
