@@ -1,4 +1,4 @@
-import { statfsSync } from "node:fs";
+import { type StatsFs, statfsSync } from "node:fs";
 import { join } from "node:path";
 import type { Ms } from "../../src/base/clock.ts";
 import { helpAsCalled } from "../local/command-line.ts";
@@ -19,10 +19,11 @@ const MAX_NAMED = 5;
 /** With less the next write may fail again. */
 const ENOUGH_BYTES = 1024 * 1024;
 
-function hasSpace(data: string): boolean {
-  const { bavail, bsize } = statfsSync(data);
+export function isEnough({ bavail, bsize }: Pick<StatsFs, "bavail" | "bsize">): boolean {
   return bavail * bsize >= ENOUGH_BYTES;
 }
+
+const hasSpace = (data: string): boolean => isEnough(statfsSync(data));
 
 /** Time between two looks for space on a full disk. */
 const LOOK_EVERY: Ms = 2_000;

@@ -24,8 +24,8 @@ afterEach(() => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-const open = (maxPauseMs?: number) => {
-  pauses = new Pauses({ pid: program.pid, signal: (name) => void program.kill(name) }, path, maxPauseMs);
+const open = (maxPauseMs?: number, pid = program.pid) => {
+  pauses = new Pauses({ pid, signal: (name) => void program.kill(name) }, path, maxPauseMs);
 };
 const isHeld = () => readFileSync(`/proc/${program.pid}/stat`, "utf8").split(") ").at(-1)?.[0] === "T";
 const find = async (): Promise<RunningServer> => {
@@ -48,6 +48,11 @@ describe.runIf(process.platform === "linux")("a pause of the server's process", 
     const server = await find();
     expect(await server.whilePaused(isHeld)).toEqual({ ok: true, value: true });
     expect(isHeld()).toBe(false);
+  });
+
+  it("is waited for without a look where the system shows no threads", async () => {
+    open(undefined, 2 ** 30);
+    expect(await (await find()).whilePaused(isHeld)).toEqual({ ok: true, value: true });
   });
 
   it("ends when the backup dies", async () => {

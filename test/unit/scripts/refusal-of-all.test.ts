@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, expect, it } from "vitest";
-import { onPort, refusalOfAll } from "../../../scripts/local/wait-until-answers.ts";
+import { onPort, refusalOfAll, waitUntilAnswers } from "../../../scripts/local/wait-until-answers.ts";
 
 let asked: string[] = [];
 let health = 200;
@@ -28,4 +28,8 @@ it.each([
   const { port } = server.address() as AddressInfo;
   expect(await refusalOfAll(onPort(port))).toBe(error);
   expect(asked).toEqual(paths);
+});
+
+it("a server that has ended is not waited for any longer", async () => {
+  expect(await waitUntilAnswers(onPort(1), Promise.resolve(), Number.POSITIVE_INFINITY)).toBe(false);
 });

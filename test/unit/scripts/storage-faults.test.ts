@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, it, onTestFinished } from "vitest";
 import { damagedDatabases } from "../../../scripts/serve/damaged-databases.ts";
-import { StorageFaults } from "../../../scripts/serve/storage-faults.ts";
+import { isEnough, StorageFaults } from "../../../scripts/serve/storage-faults.ts";
 
 const FULL = "workerd/jsg/util.c++:320: error: e = workerd/util/sqlite.c++:1827: failed: disk is full: SQLITE_FULL";
 const MALFORMED = "warning: exception = jsg.Error: database disk image is malformed: SQLITE_CORRUPT_VTAB";
@@ -62,6 +62,11 @@ it("says once a minute what workerd's lines about the disk mean, names damaged f
   await faults.settled();
   expect(said).toHaveLength(3);
   expect(reported.at(-1)).toBe("/storage-faults?full=true");
+});
+
+it("a disk has space with a MiB that is free, whatever the size of its blocks", () => {
+  const bsize = 4096;
+  expect([255, 256].map((bavail) => isEnough({ bavail, bsize }))).toEqual([false, true]);
 });
 
 it("says that a database is damaged also where a check of all does not find it", async () => {
