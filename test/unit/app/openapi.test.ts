@@ -39,6 +39,17 @@ describe("the OpenAPI document", () => {
     expect(ids.filter((id) => !/^[a-z][a-z0-9-]*$/.test(id))).toEqual([]);
   });
 
+  it("names each operation of root generation once for the older path and once for the newer", () => {
+    const names = (path: string) =>
+      METHODS.flatMap(
+        (method) => DOCUMENT.paths[path]?.[method]?.operationId.replace("root-token-generation-", "") ?? [],
+      );
+    expect(names("/sys/generate-root/attempt")).toEqual(["read-progress", "initialize2", "cancel2"]);
+    expect(names("/sys/generate-root/update")).toEqual(["update2"]);
+    expect(names("/sys/generate-root-token/attempt")).toEqual(["read-progress2", "initialize", "cancel"]);
+    expect(names("/sys/generate-root-token/update")).toEqual(["update"]);
+  });
+
   it("refers only to what it has", () => {
     const text = JSON.stringify(DOCUMENT);
     const references = new Set(

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { call, createToken, initialized } from "../../support/service.ts";
 
 let root: string;
@@ -128,16 +128,24 @@ describe("capabilities", () => {
   });
 
   it("of a policy that is not stored are those of its text alone, and a mistake has its place", async () => {
-    const policy =
-      'path "kv/*" { capabilities = ["read"] } path "own/{{identity.entity.id}}" { capabilities = ["read"] }';
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() });
+    onTestFinished(() => void vi.useRealTimers());
+    const dated = `kv/of/${Math.floor(Date.now() / 1000)}`;
+    const policy = `
+      path "kv/*" { capabilities = ["read"] } path "own/{{identity.entity.id}}" { capabilities = ["read"] }
+      path "kv/of/{{time.now}}" { capabilities = ["list"] }`;
     const ask = (text: string) =>
       call("POST", "sys/capabilities-policy", {
         token: caller.client_token,
-        body: { policy: text, paths: ["kv/b", "kv/closed", "own/{{identity.entity.id}}", "sys/capabilities-self"] },
+        body: {
+          policy: text,
+          paths: ["kv/b", "kv/closed", dated, "own/{{identity.entity.id}}", "sys/capabilities-self"],
+        },
       });
     expect((await ask(policy)).body.data).toEqual({
       "kv/b": ["read"],
       "kv/closed": ["read"],
+      [dated]: ["list"],
       "own/{{identity.entity.id}}": ["deny"],
       "sys/capabilities-self": ["deny"],
     });
