@@ -105,22 +105,23 @@ export class Liveness {
   }
 
   /**
-   * True when a watermark ends `row` or an ancestor. Walks up only while a watermark may end tokens that are not
-   * revoked yet, and remembers rows that are not ended, so that the next look-up reads nothing.
+   * True when a watermark ends `row` or an ancestor. Cleaned watermarks count too: the clean-up finds tokens by the
+   * lists, and a crash can delay the listing of a token until after it. Remembers rows that are not ended, so that the
+   * next look-up reads nothing.
    */
   #isEndedAbove(row: number): boolean {
     const watermarks = this.#watermarks();
-    if (watermarks.open.size === 0) return false;
+    if (watermarks.all.size === 0) return false;
     if (this.#validatedBy !== watermarks) this.#validated = new GenerationalCache(MAX_VALIDATED_ROWS);
     this.#validatedBy = watermarks;
     const passed = new Set<number>();
     // The parent column is not sealed: `passed` also ends the walk in a forged cycle.
     for (let at: number | null = row; at !== null && !passed.has(at) && !this.#validated.get(at); ) {
       const found: TokenRow | null = this.#rows.find(at);
-      // The row is forged: a watermark may end the token of the original row.
-      if (!found && this.#rows.exists(at)) return true;
+      // The row is forged: a watermark may end the token of the original row. The clean-up revokes forged rows.
+      if (!found && watermarks.open.size > 0 && this.#rows.exists(at)) return true;
       if (!found || found.state === REVOKED_ALONE) break;
-      if (isEnded(watermarks, "open", found.fixed.record)) return true;
+      if (isEnded(watermarks, "all", found.fixed.record)) return true;
       passed.add(at);
       at = found.parent;
     }

@@ -53,7 +53,7 @@ export class TreeMaintenance {
     await this.wake();
     if (!tokens.isSingle) inventory.sizeIsWanted();
     const only = tokens.isSingle ? tokens.oldest() : null;
-    const [entry = null] = inventory.describe(only === null ? [] : [only]);
+    const [entry = null] = inventory.describeNew(only === null ? [] : [only]);
     life.happened({ kind: "first token listed", isAlive: entry !== null });
     this.arm();
     return entry;

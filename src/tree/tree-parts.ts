@@ -29,7 +29,7 @@ export function treeParts(
   const publisher = env.deployment.knownTokens.publisherOf(treeId, () => storage.sync());
   const tokens = new TreeStore(sql, treeId, keys, () => publisher.changed(), versions);
   const life = new TreeLife();
-  const inventory = new TreeUpdates(env, treeId, keys, tokens, life);
+  const inventory = new TreeUpdates(env, treeId, keys, tokens, life, arm);
   const cubbyhole = new CubbyholeStore(sql, versions);
   const carriedOut = new CarriedOutCalls(sql, versions);
   const leases = new TreeLeases({ env, sql, versions, treeId, tokens, carriedOut, arm });

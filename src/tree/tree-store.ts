@@ -217,6 +217,21 @@ export class TreeStore extends TokenRows {
     return ended.length;
   }
 
+  /** `revokeEnded`, for these rows and their ancestors. */
+  revokeEndedAbove(rows: readonly number[]): number {
+    const passed = new Set<number>();
+    let count = 0;
+    for (const row of rows) {
+      // The parent column is not sealed: `passed` also ends the walk in a forged cycle.
+      for (let at: number | null = row; at !== null && !passed.has(at); ) {
+        passed.add(at);
+        count += this.revokeEnded(at, at);
+        at = columnOf<number | null>(this.sql, "SELECT parent FROM tokens WHERE row = ?", at)[0] ?? null;
+      }
+    }
+    return count;
+  }
+
   #mark(row: number, state: number, end: Omit<EndRecord, "cause">, usesLeft: number | null = null): void {
     this.#invalidate();
     // A token that was never issued may have a seal by keys that were never stored, so its accessor can't be read.

@@ -44,6 +44,7 @@ export class TreeUpdates {
   readonly #keys: TreeKeys;
   readonly #tokens: TreeStore;
   readonly #life: TreeLife;
+  readonly #arm: () => void;
   /** Rows with changes to publish. */
   readonly #changed = new Set<number>();
   /** Number of children, by row: counted once, or 0 for a new token, and then updated with every change. */
@@ -56,14 +57,16 @@ export class TreeUpdates {
   readonly #newTokens: NewTokens;
   readonly #timer = new SoonestTimer();
 
-  constructor(env: TreeEnv, treeId: string, keys: TreeKeys, tokens: TreeStore, life: TreeLife) {
+  /** @param arm see `TreeMaintenance.arm` */
+  constructor(env: TreeEnv, treeId: string, keys: TreeKeys, tokens: TreeStore, life: TreeLife, arm: () => void) {
     this.#env = env;
     this.#treeId = treeId;
     this.#keys = keys;
     this.#tokens = tokens;
     this.#life = life;
+    this.#arm = arm;
     this.#newTokens = new NewTokens(tokens.listing, {
-      describe: (rows) => this.describe(rows),
+      describe: (rows) => this.describeNew(rows),
       publish: (entry) => publish(env, { kind: "made", value: entry, ledger: null }),
       isOnItsWay: (accessor) => UPDATES.isOnItsWay(accessor),
     });
@@ -187,12 +190,22 @@ export class TreeUpdates {
   async publishFirst(): Promise<boolean> {
     await this.#keys.open();
     const oldest = this.#tokens.oldest();
-    const [entry] = this.describe(oldest === null ? [] : [oldest]);
+    const [entry] = this.describeNew(oldest === null ? [] : [oldest]);
     if (!entry) return false;
     publish(this.#env, { kind: "made", value: entry, ledger: null });
     await publishPending(this.#env);
     if (UPDATES.isOnItsWay(entry.accessor)) throw new Error("a shard does not answer");
     return true;
+  }
+
+  /**
+   * `describe`, for tokens that no list has yet. What a watermark has ended there is revoked: its clean-up finds tokens by
+   * the lists, and when it has ended, the watermark is forgotten some time later.
+   */
+  describeNew(rows: readonly number[]): InventoryEntry[] {
+    const entries = this.describe(rows);
+    if (entries.length < rows.length && this.#tokens.revokeEndedAbove(rows) > 0) this.#arm();
+    return entries;
   }
 
   /** Inventory entries of the live tokens among `rows`. The caller has loaded the keys for seals. */

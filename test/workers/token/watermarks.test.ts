@@ -3,14 +3,14 @@ import { afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from "
 import { ONE_PROCESS } from "../../../src/app/deployments.ts";
 import { prefixJob } from "../../../src/lease/prefix-revocation.ts";
 import { AccessorShard } from "../../../src/listing/accessor-shard.ts";
-import { publishRecent } from "../../../src/listing/updates/publish.ts";
+import { publishRecent, UpdateQueue } from "../../../src/listing/updates/publish.ts";
 import { forgetInstallation, loadInstallation, refreshInstallation } from "../../../src/system/installation.ts";
 import { System, systemOf } from "../../../src/system/system.ts";
 import { entityScope, MAX_WATERMARKS, pathScope } from "../../../src/system/watermarks.ts";
 import { Tidy } from "../../../src/tidy/tidy.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
 import { initializedAlone } from "../../support/audit-store.ts";
-import { atNth, callsTo, failing, holdAlarmsOf, ringAlarm } from "../../support/calls.ts";
+import { atCalls, atNth, callsTo, failing, holdAlarmsOf, ringAlarm } from "../../support/calls.ts";
 import { runAs } from "../../support/deployments.ts";
 import { issuingMount } from "../../support/logins.ts";
 import { Meter } from "../../support/meter.ts";
@@ -159,7 +159,7 @@ describe("tokens that were revoked together", () => {
     expect(await isAlive(token)).toBe(false);
   });
 
-  it("costs a tree a walk to the top once, and nothing when it is cleaned up", async () => {
+  it("costs a tree a walk to the top once, and once more when it is cleaned up", async () => {
     holdWalks();
     // What the tree reads for the lists walks to the top as well.
     holdInventory();
@@ -179,7 +179,49 @@ describe("tokens that were revoked together", () => {
     expect(await rowsRead()).toBe(1);
     await systemOf(bindings).watermarksCleaned(null, Number.MAX_SAFE_INTEGER, Date.now());
     forgetInstallation();
+    await stub.isAlive(row);
     expect(await rowsRead()).toBe(1);
+  });
+});
+
+describe("a token that no list had yet when its watermark was cleaned up", () => {
+  /** A token of a role with a child. Their updates were lost with the process, and the clean-up has ended without them. */
+  async function unlisted(name: string) {
+    await role(name);
+    holdAlarmsOf(TokenTree);
+    const lost = atCalls(UpdateQueue, "send", async () => {});
+    const parent = await create(`create/${name}`);
+    const child = await create("create", {}, parent);
+    const { stub: before, row } = await locate(child);
+    await revoke(`auth/token/create/${name}`);
+    const made = await watermarkOf(`auth/token/create/${name}/`);
+    await systemOf(bindings).watermarksCleaned(made?.scope ?? null, made?.number ?? 0, Date.now());
+    forgetInstallation();
+    const stub = await restartTree(before);
+    return { parent, child, stub, row, lost };
+  }
+
+  it("protects nothing below it", async () => {
+    holdWalks();
+    const { parent, child, stub, row } = await unlisted("late");
+    expect(await alive([parent, child])).toEqual([false, false]);
+    expect(await stub.isAlive(row)).toBe(false);
+  });
+
+  it("is revoked where its tree would list it, with all below it, however its first token is asked for", async () => {
+    holdWalks();
+    for (const [name, publish] of [
+      ["by-alarm", (stub: DurableObjectStub<TokenTree>) => ringAlarm(stub)],
+      ["by-shard", (stub: DurableObjectStub<TokenTree>) => stub.report()],
+    ] as const) {
+      const { parent, child, stub, lost } = await unlisted(name);
+      lost.end();
+      await publish(stub);
+      await sweep(stub);
+      // Nothing depends on the watermark any more.
+      expect(await countRows(stub)).toBe(0);
+      expect(await alive([parent, child])).toEqual([false, false]);
+    }
   });
 });
 
