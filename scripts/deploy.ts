@@ -1,4 +1,4 @@
-import { misreadSettings } from "../src/base/number-settings.ts";
+import { misreadSettings } from "../src/base/misread-settings.ts";
 import { sourceCommit, sourceVersion } from "./local/source-version.ts";
 import { PROJECT, readVariables } from "./local/worker-definition.ts";
 import { runDeploy, showsDeployHelp } from "./local/wrangler.ts";

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parse, TomlError } from "smol-toml";
 import project from "../../package.json" with { type: "json" };
-import { misreadSettings } from "../../src/base/number-settings.ts";
+import { misreadSettings } from "../../src/base/misread-settings.ts";
 import { err, type Result } from "../../src/base/result.ts";
 import { PROJECT, type Variables } from "../local/worker-definition.ts";
 import { runDeploy, showsDeployHelp } from "../local/wrangler.ts";

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { mkdirSync } from "node:fs";
-import { misreadSettings } from "../../src/base/number-settings.ts";
+import { misreadSettings } from "../../src/base/misread-settings.ts";
 import { err, ok, type Result } from "../../src/base/result.ts";
 import { sealKeysOf } from "../backup/seal-keys.ts";
 import { Child, followErrors } from "../local/child.ts";

@@ -51,8 +51,8 @@ export function numberSetting(name: NumberSettingName, written: Written): number
   return understood(NUMBER_SETTINGS[name], written) ?? NUMBER_SETTINGS[name].byDefault;
 }
 
-/** A message for the operator about each setting with an invalid value. It does not repeat the value. */
-export function misreadSettings(settings: Readonly<Record<string, unknown>>): string[] {
+/** A message for the operator about each number with an invalid value. It does not repeat the value. */
+export function misreadNumbers(settings: Readonly<Record<string, unknown>>): string[] {
   return Object.entries(NUMBER_SETTINGS).flatMap(([name, setting]) => {
     const written = settings[name];
     const isText = typeof written === "string" || typeof written === "number" || written === undefined;

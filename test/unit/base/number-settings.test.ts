@@ -1,11 +1,8 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import {
-  misreadSettings,
-  NUMBER_SETTINGS,
-  type NumberSettingName,
-  numberSetting,
-} from "../../../src/base/number-settings.ts";
+import { CHOICE_SETTINGS } from "../../../src/base/choice-settings.ts";
+import { misreadSettings } from "../../../src/base/misread-settings.ts";
+import { NUMBER_SETTINGS, type NumberSettingName, numberSetting } from "../../../src/base/number-settings.ts";
 
 const NAMES = Object.keys(NUMBER_SETTINGS) as NumberSettingName[];
 
@@ -38,12 +35,29 @@ describe("a setting that is a number", () => {
   });
 
   it("is reported as misread once for each value, with its bounds and without the value", () => {
-    const settings = { POLICY_CACHE_SECONDS: "abc", AUDIT_DAYS: "0", BACKUP_KEEP: true, LOG_LEVEL: "x" };
+    const settings = { POLICY_CACHE_SECONDS: "abc", AUDIT_DAYS: "0", BACKUP_KEEP: true, LOG_LEVEL: "" };
     expect(misreadSettings(settings)).toEqual([
       "POLICY_CACHE_SECONDS is no number from 0 on: the default counts, 5",
       "BACKUP_KEEP is no whole number from 1 on, at most 400: the default counts, 14",
       "AUDIT_DAYS is no number above 0, at most 3650: the default counts, 30",
     ]);
+  });
+});
+
+describe("a setting that is a choice", () => {
+  it.each(Object.entries(CHOICE_SETTINGS))("%s is reported when it is none of its values", (name, setting) => {
+    const { byDefault, values } = setting;
+    for (const value of [undefined, "", ...values]) expect(misreadSettings({ [name]: value })).toEqual([]);
+    for (const value of ["TRUE", "0", "of", true, false]) {
+      const line = `${name} is none of the texts ${values.join(", ")}: the default counts, ${byDefault}`;
+      expect(misreadSettings({ [name]: value })).toEqual([line]);
+    }
+  });
+
+  it("has the default that docs/operations.md says", () => {
+    const list = readFileSync("docs/operations.md", "utf8").split("\n## First start")[0] ?? "";
+    for (const [name, { byDefault }] of Object.entries(CHOICE_SETTINGS))
+      expect(list).toContain(`- \`${name}\` (\`${byDefault}\`):`);
   });
 });
 
