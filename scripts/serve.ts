@@ -237,7 +237,10 @@ function serveAlone(worker: Child, data: DataDirectory) {
     const query = new URLSearchParams({ last_served: old.at, copy: String(old.isCopy) });
     void callCron(data, `/storage-faults?${query}`);
   }
-  return { stopNoting: noteServing(data), pauses: new Pauses(worker, data.file(PAUSE_SOCKET)) };
+  return {
+    stopNoting: noteServing(data, (warning) => say(helpAsCalled(warning))),
+    pauses: new Pauses(worker, data.file(PAUSE_SOCKET)),
+  };
 }
 
 async function serve(command: ServeCommand): Promise<number> {

@@ -1,4 +1,5 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
+import { spanText } from "../../src/api/sys/health/finding.ts";
 import { COPY_NOTE } from "../backup/files/copy-note.ts";
 import type { DataDirectory } from "./data-directory.ts";
 
@@ -7,6 +8,8 @@ const FILE = "last-served";
 const ORIGINAL = "installation-id";
 
 const NOTE_EVERY_MS = 60_000;
+/** A clock that goes back by less was corrected (ms). */
+const CORRECTED_MS = 60_000;
 /** A server that was down for less was restarted, not restored (ms). */
 const LONG_MS = 3_600_000;
 
@@ -43,10 +46,16 @@ export function restoreWarning({ isCopy, at }: OldData): string {
   return `${what}: last served at ${at}. If that is a backup, what was revoked since is good again (docs/operations.md, Restore)`;
 }
 
-/** Notes every minute that the data are in use. Returns a function that ends it. */
-export function noteServing(data: DataDirectory): () => void {
+/**
+ * Notes every minute that the data are in use, and says when the clock has gone back since the last note: tokens that had
+ * expired are accepted again. Returns a function that ends it.
+ */
+export function noteServing(data: DataDirectory, say: (warning: string) => void): () => void {
   const note = (): void => {
-    const last: LastServed = { at: new Date().toISOString(), inode: inodeOf(data) };
+    const now = Date.now();
+    const before = read(data)?.at;
+    if (before !== undefined && Date.parse(before) - now > CORRECTED_MS) say(clockWarning(before, now));
+    const last: LastServed = { at: new Date(now).toISOString(), inode: inodeOf(data) };
     try {
       data.write(FILE, `${JSON.stringify(last)}\n`);
     } catch {
@@ -59,6 +68,11 @@ export function noteServing(data: DataDirectory): () => void {
     clearInterval(timer);
     note();
   };
+}
+
+function clockWarning(before: string, now: number): string {
+  const behind = spanText(Date.parse(before) - now);
+  return `the clock is ${behind} behind ${before}, when these data were last served. Unless it was ahead then, set it right: tokens that have expired are accepted again (docs/runbook.md, A clock is wrong)`;
 }
 
 function read(data: DataDirectory): LastServed | undefined {

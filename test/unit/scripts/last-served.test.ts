@@ -35,7 +35,7 @@ function serve(): void {
   onTestFinished(() => {
     vi.useRealTimers();
   });
-  noteServing(data.value)();
+  noteServing(data.value, () => undefined)();
   data.value.close();
 }
 
@@ -72,6 +72,25 @@ it("a copy was served until its backup, when that is newer than the note of the 
   // Of the backup that these data were once restored from.
   await noted("2026-10-01T00:00:00.000Z");
   expect(warningOn(copy, STOPPED)).toMatch(/last served at 2026-11-01T00:00:00.000Z/);
+});
+
+it("a clock that has gone back is named, at the start and later, and not one that was corrected", () => {
+  serve();
+  const data = DataDirectory.open(path);
+  if (!data.ok) throw new Error(data.error);
+  onTestFinished(() => data.value.close());
+  const said: string[] = [];
+  vi.setSystemTime(STOPPED - HOUR_MS * 48);
+  const stop = noteServing(data.value, (warning) => said.push(warning));
+  expect(said).toEqual([expect.stringMatching(/^the clock is 2 days behind 2026-11-01T00:00:00.000Z, when .*expired/)]);
+  vi.setSystemTime(STOPPED - HOUR_MS * 48 - 50_000);
+  vi.advanceTimersByTime(60_000);
+  expect(said).toHaveLength(1);
+  vi.setSystemTime(STOPPED - HOUR_MS * 51);
+  vi.advanceTimersByTime(60_000);
+  expect(said).toEqual([said[0], expect.stringContaining("the clock is 3 h behind")]);
+  stop();
+  expect(said).toHaveLength(2);
 });
 
 it("says nothing of a note that was cut off", async () => {
