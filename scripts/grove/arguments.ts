@@ -98,12 +98,16 @@ const RANGES = [
   ["ends-after", "ends-before"],
 ] as const;
 
-/** The problem of an empty range of times, whose answer would look as if nothing had happened. null: no problem. */
+/** The problem of a time or range that selects nothing, as if nothing had happened. null: no problem. */
 function emptyRange(values: Values, now: Ms): string | null {
   const range = RANGES.find(([from, to]) => Date.parse(values[from] ?? "") >= Date.parse(values[to] ?? ""));
   if (range !== undefined) return `there is no time from --${range[0]} to --${range[1]}: the first is not earlier`;
-  const isAhead = Date.parse(values.since ?? "") > now + MAX_SKEW_MS;
-  return isAhead ? "--since is later than now by this machine's clock: nothing has happened since" : null;
+  const isAhead = (option: "since" | "not-before" | "issued-before"): boolean =>
+    Date.parse(values[option] ?? "") > now + MAX_SKEW_MS;
+  if (isAhead("since")) return "--since is later than now by this machine's clock: nothing has happened since";
+  // The server refuses it too, and only when all parts of the backup are there.
+  const end = (["not-before", "issued-before"] as const).find(isAhead);
+  return end === undefined ? null : `--${end} takes a time that has passed, by this machine's clock`;
 }
 
 /** The clock of the server may be ahead of that of this machine by this. */

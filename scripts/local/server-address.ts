@@ -5,6 +5,7 @@
  */
 export function addressProblem(name: string, address: string): string | null {
   const url = /^https?:\/\/[^\s/]/.test(address) && URL.canParse(address) ? new URL(address) : null;
+  if (url === null && !/^https?:/i.test(address)) return `${name} has to begin with https:// or http://`;
   if (url === null) return `${name} is no address such as https://grove.example`;
   if (url.username + url.password !== "") return `${name} has a name or password in it, which Grove does not take`;
   const [more = null] = /\/v1(?=\/*$)|\/ui(?=\/|$)/.exec(url.pathname) ?? [];

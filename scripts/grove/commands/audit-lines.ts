@@ -123,9 +123,7 @@ function revocationText({ dry_run: isDry, total, job }: NonNullable<AuditEvent["
   return job === undefined ? ended : `${ended}: ${asCalled(`contain --job ${job}`)}`;
 }
 
-const WHOLE_OF_READS = ["READS IN THE HOUR", "LAST"];
-
-/** Reads by hour and address, and by token when there are several. */
+/** Reads by hour and address, and by token when there are several. A terminal gets lines in which nothing is cut. */
 export function useLines(
   terminal: Terminal,
   uses: NonNullable<AuditEvents["uses"]>,
@@ -134,15 +132,21 @@ export function useLines(
 ): string[] {
   const names = new Map(below?.map((token) => [token.accessor, token.display_name]));
   const nameOf = (accessor: string) => `${accessors.name(accessor)} ${names.get(accessor) ?? ""}`.trim();
-  const rows = uses.map(({ hour, last, address, count, accessor = "" }) =>
-    [preciseTime(hour), preciseTime(last), String(count), address ?? "-", ...(below ? [nameOf(accessor)] : [])].map(
-      harmless,
-    ),
-  );
-  return renderTable(
-    terminal,
-    ["READS IN THE HOUR", "LAST", "COUNT", "FROM", ...(below ? ["BY"] : [])],
-    rows,
-    WHOLE_OF_READS,
-  );
+  const all = uses.map(({ hour, last, address, count, accessor = "" }) => {
+    const facts = { hour: preciseTime(hour), last: preciseTime(last), count: String(count), from: address ?? "-" };
+    return { ...facts, ...(below && { by: nameOf(accessor) }) };
+  });
+  if (terminal.columns === null) {
+    const head = ["READS IN THE HOUR", "LAST", "COUNT", "FROM", ...(below ? ["BY"] : [])];
+    return renderTable(
+      terminal,
+      head,
+      all.map((facts) => Object.values(facts).map(harmless)),
+    );
+  }
+  const lines = all.flatMap(({ hour, last, count, from, by }) => {
+    const facts = `${count} from ${from}${by === undefined ? "" : ` by ${by}`}, the last at ${last}`;
+    return prose(terminal, harmless(facts), INDENT, `${hour}  `);
+  });
+  return [styled(terminal, "bold", "READS IN THE HOUR"), ...lines];
 }

@@ -24,7 +24,7 @@ export async function explainAccess(
 
 /** Shows an explanation. The policy to add is on standard output. */
 export function showExplanation(terminal: Terminal, explanation: z.infer<typeof EXPLANATION>): void {
-  const { allowed, message, operation, path, rule, policies, missing_policies: missing, hcl } = explanation;
+  const { allowed, reason, message, operation, path, rule, policies, missing_policies: missing, hcl } = explanation;
   const verdict = styled(terminal, allowed ? "green" : "red", allowed ? "allowed" : "refused");
   terminal.say(`${verdict}: ${harmless(operation)} ${harmless(path)}`);
   sayProse(terminal, harmless(message));
@@ -38,5 +38,10 @@ export function showExplanation(terminal: Terminal, explanation: z.infer<typeof 
   if (hcl !== null) {
     terminal.say("This policy, given to the token besides the others, would allow it:");
     for (const line of hcl.trimEnd().split("\n")) terminal.out(harmless(line));
+  } else if (reason === "deny") {
+    sayProse(
+      terminal,
+      "A deny wins over other rules of its path: change that rule, or take its policy from the token.",
+    );
   }
 }

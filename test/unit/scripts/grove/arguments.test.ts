@@ -178,6 +178,14 @@ describe("the command line of grove", () => {
       ["restore", "--from", "b", "--preview", "--not-before", "1h"],
       "--preview takes no --not-before and no --issued-before",
     ],
+    [
+      ["restore", "--from", "b", "--not-before", "9999-11-22T12:01:01Z"],
+      "--not-before takes a time that has passed, by this machine's clock",
+    ],
+    [
+      ["restore", "--from", "b", "--issued-before", "9999-01-01"],
+      "--issued-before takes a time that has passed, by this machine's clock",
+    ],
     [["contain"], "contain needs a text, a filter or --accessor"],
     [["contain", "a", "--search", "b"], "contain takes a text or --search, not both"],
     [["contain", "a", "--accessor", "b"], "contain takes a text or filter, or --accessor, not both"],

@@ -320,6 +320,13 @@ describe("grove audit", () => {
       for (const line of out.filter((one) => !one.includes(ACCESSOR))) expect(line.length).toBeLessThanOrEqual(80);
     });
 
+    it("cuts no address at a narrow terminal", async () => {
+      await grove("audit a --below", 60);
+      const reads = out.slice(out.indexOf("READS IN THE HOUR"));
+      for (const line of reads.slice(0, 4)) expect(line.length).toBeLessThanOrEqual(60);
+      expect(reads.join(" ").replaceAll(/\s+/g, " ")).toContain("from 198.51.100.9 by c name-c, the last at 2026-");
+    });
+
     it("of a token by its text sends the text in no address", async () => {
       await grove("audit - --below", null, "s.leaked");
       expect(asked.map(({ method }) => method)).toEqual(["POST", "GET", "GET"]);

@@ -169,14 +169,18 @@ describe("no answer", () => {
     expect(await whyNot(`http://${hostOf(moved)}`)).toContain("it leads to another address");
   });
 
-  it.each(["https://on-call:secret@grove.example", "http://127.0.0.1:99999", "http://", "grove.example"])(
-    "is asked for from %s, which no address is, or has a secret",
-    async (address) => {
-      const said: string[] = [];
-      const terminal = unasked((line) => void said.push(line));
-      expect(await runGrove({ kind: "doctor", copies: null, json: false }, { VAULT_ADDR: address }, terminal)).toBe(2);
-      expect(said).toEqual([expect.stringMatching(/^grove: VAULT_ADDR /)]);
-      expect(said[0]).not.toContain("secret");
-    },
-  );
+  it.each([
+    "https://on-call:secret@grove.example",
+    "http://127.0.0.1:99999",
+    "http://",
+    "grove.example",
+    "localhost:8200",
+  ])("is asked for from %s, which no address is, or has a secret", async (address) => {
+    const said: string[] = [];
+    const terminal = unasked((line) => void said.push(line));
+    expect(await runGrove({ kind: "doctor", copies: null, json: false }, { VAULT_ADDR: address }, terminal)).toBe(2);
+    expect(said).toEqual([expect.stringMatching(/^grove: VAULT_ADDR /)]);
+    expect(said[0]).not.toContain("secret");
+    if (!address.startsWith("http")) expect(said[0]).toMatch(/has to begin with https:\/\/ or http:\/\/$/);
+  });
 });

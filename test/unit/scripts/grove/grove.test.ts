@@ -968,6 +968,16 @@ describe("grove explain", () => {
     expect(out).toEqual(['path "sys/mounts" {', '  capabilities = ["read"]', "}"]);
   });
 
+  it("says how a denial is ended, unless a further policy does it", async () => {
+    const further = expect.stringMatching(/^A deny wins over other rules of its path: change /);
+    replies["POST /v1/sys/explain/access-self"] = data({ ...refused, reason: "deny", hcl: null });
+    expect(await grove("explain sys/mounts")).toBe(1);
+    expect(said.at(-1)).toEqual(further);
+    replies["POST /v1/sys/explain/access-self"] = data({ ...refused, reason: "deny" });
+    expect(await grove("explain sys/mounts")).toBe(1);
+    expect(said.at(-1)).not.toEqual(further);
+  });
+
   it("asks about another token by its accessor, and says what that needs", async () => {
     replies["POST /v1/sys/explain/access"] = data({ ...refused, allowed: true, hcl: null });
     expect(await grove("explain sys/mounts --accessor abc --json")).toBe(0);
