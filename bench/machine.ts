@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { closeSync, existsSync, fsyncSync, openSync, readlinkSync, rmSync, statSync, writeSync } from "node:fs";
 import { cpus, totalmem } from "node:os";
 import { basename, join } from "node:path";
-import { findWorkerd } from "../scripts/serve/workerd-config.ts";
+import { findWorkerd } from "../scripts/local/workerd-program.ts";
 import { median } from "./statistics.ts";
 
 /** Number of writes of the disk probe. */

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import project from "../package.json" with { type: "json" };
 import { isOfAnother, newestBackup } from "./backup/newest.ts";
 import { helpAsCalled, runCommand } from "./local/command-line.ts";
+import { findWorkerd } from "./local/workerd-program.ts";
 import { HELP, parseUpgradeArguments, type UpgradeCommand } from "./upgrade/arguments.ts";
 import { checkUpgrade, type Situation } from "./upgrade/upgrade-checks.ts";
 
@@ -36,8 +37,10 @@ async function check({ data, backups, maxAgeMs, address }: UpgradeCommand): Prom
   const { bavail, bsize } = statfsSync(data);
   const { clusterId, ...health } = await healthAt(address);
   const newest = newestBackup(backups);
+  const workerd = findWorkerd();
   const findings = await checkUpgrade({
     ours: project.version,
+    engineProblem: workerd.ok ? null : workerd.error,
     ...health,
     address,
     backup: newest && { ...newest, isOfAnother: isOfAnother(backups, newest, { data, clusterId }) },

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { findWorkerd } from "../../scripts/serve/workerd-config.ts";
+import { findWorkerd } from "../../scripts/local/workerd-program.ts";
 import type { Measured } from "../case.ts";
 import { NO_USAGE, usageOf } from "./serve.ts";
 

@@ -222,8 +222,9 @@ function make(directory: string): number {
     // The commands of the documents (`npm run -s backup -- …`) work here as they do in a clone.
     scripts: { ...Object.fromEntries(PROGRAMS.map((name) => [name, `grove ${name}`])), grove: "grove" },
     dependencies: { [SERVER_PACKAGE]: placed.value === null ? project.version : `file:${placed.value}` },
-    // Wrangler, which a deployment needs, pins an older workerd; the override installs one copy of it.
-    overrides: project.overrides,
+    // Wrangler, which a deployment needs, pins an older workerd: it takes that of the release, so that one copy is
+    // installed. Without a number here, an upgrade needs no change of it.
+    overrides: { wrangler: { workerd: ">=1" } },
     // The release needs no install scripts. Without this setting npm would ask about them.
     allowScripts: Object.fromEntries(SCRIPTED.map((name) => [name, false])),
   };

@@ -8,6 +8,7 @@ import { helpAsCalled } from "../local/command-line.ts";
 import type { DataDirectory } from "../local/data-directory.ts";
 import { hasStoredTokens, INSTALLATION_ID } from "../local/stored-tokens.ts";
 import { settingsFromEnvironment, usesMetadataServices } from "../local/worker-definition.ts";
+import { findWorkerd } from "../local/workerd-program.ts";
 import type { ServeCommand } from "./arguments.ts";
 import { ARCHIVE_SOCKET } from "./audit-archive.ts";
 import { placeWorker } from "./built-worker.ts";
@@ -15,7 +16,7 @@ import type { JoinedNode } from "./cluster/join-cluster.ts";
 import { CLUSTER_VARIABLES } from "./cluster/node-settings.ts";
 import { readTrustedCas } from "./trusted-cas.ts";
 import { CLUSTER_NODE, SELF_HOSTED, workerModel } from "./worker-model.ts";
-import { findWorkerd, workerdConfig } from "./workerd-config.ts";
+import { workerdConfig } from "./workerd-config.ts";
 
 /** Longest path of a Unix domain socket on every system (macOS has the shortest). */
 const MAX_SOCKET_PATH_BYTES = 103;

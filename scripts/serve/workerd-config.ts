@@ -1,8 +1,5 @@
-import { accessSync, constants } from "node:fs";
-import { createRequire } from "node:module";
 import { CLIENT_ADDRESS_HEADER } from "../../gateway/headers.ts";
 import type { ListenAddress } from "../../gateway/server.ts";
-import { err, ok, type Result } from "../../src/base/result.ts";
 import { addressText } from "../local/listen-address.ts";
 import { MODULE } from "./built-worker.ts";
 import type { Binding, WorkerModel } from "./worker-model.ts";
@@ -163,17 +160,4 @@ function quote(text: string): string {
     return [...Buffer.from(character)].map((byte) => `\\x${byte.toString(16).padStart(2, "0")}`).join("");
   });
   return `"${escaped}"`;
-}
-
-/** The path of the installed workerd program. The error is for the operator. */
-export function findWorkerd(): Result<string, string> {
-  try {
-    const { default: path }: { readonly default: string } = createRequire(import.meta.url)("workerd");
-    accessSync(path, constants.X_OK);
-    return ok(path);
-  } catch {
-    return err(
-      "the workerd program is missing or does not fit this machine; run npm ci (without --omit=optional) here",
-    );
-  }
 }

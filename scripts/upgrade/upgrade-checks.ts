@@ -9,6 +9,8 @@ export interface Situation {
   readonly ours: string;
   /** The version of the running server; null without an answer. */
   readonly theirs: string | null;
+  /** The problem of the workerd that is installed beside this release; null: none. */
+  readonly engineProblem: string | null;
   /** Address of the running server. */
   readonly address: string;
   readonly sealed: boolean;
@@ -46,6 +48,7 @@ export async function checkUpgrade(situation: Situation): Promise<Finding[]> {
   const keys = sealKeysOf({ GROVE_SEAL_KEY: sealKey, GROVE_SEAL_KEY_PREVIOUS: previousSealKey });
   return [
     { about: "versions", ...versions(situation) },
+    { about: "engine", ...engine(situation) },
     { about: "seal key", ...seal(situation, keys) },
     { about: "backup", ...(await backupOf(situation, keys)) },
     { about: "disk", ...disk(situation) },
@@ -66,6 +69,11 @@ function versions({ ours, theirs, address }: Situation): Judged {
     return fault(`${theirs} to ${ours} leaves releases out: upgrade to the last one of each minor version between`);
   }
   return fine(`${theirs} at ${address} to ${ours}`);
+}
+
+/** A server that starts with an older engine ends at once, or does what was not tested. */
+function engine({ engineProblem }: Situation): Judged {
+  return engineProblem === null ? fine("workerd is that of this release, or newer") : fault(engineProblem);
 }
 
 function seal({ sealed, sealKey }: Situation, keys: SealKeys): Judged {

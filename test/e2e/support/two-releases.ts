@@ -2,9 +2,9 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { Child, followErrors } from "../../../scripts/local/child.ts";
+import { findWorkerd } from "../../../scripts/local/workerd-program.ts";
 import { MODULE, placeWorker } from "../../../scripts/serve/built-worker.ts";
 import { type Definition, workerModel } from "../../../scripts/serve/worker-model.ts";
-import { findWorkerd } from "../../../scripts/serve/workerd-config.ts";
 
 /** A built Worker. */
 interface Build {

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Manifest } from "../../../scripts/backup/api/manifest.ts";
 import { isOfAnother } from "../../../scripts/backup/newest.ts";
+import { engineProblem } from "../../../scripts/local/workerd-program.ts";
 import { parseUpgradeArguments } from "../../../scripts/upgrade/arguments.ts";
 import { checkUpgrade, type Situation } from "../../../scripts/upgrade/upgrade-checks.ts";
 import { backupName, timeOfBackup } from "../../../src/backup/names.ts";
@@ -24,6 +25,7 @@ const SECOND_KEY = `2:${Buffer.alloc(32, 1).toString("base64")}`;
 const FINE: Situation = {
   ours: "1.2.0",
   theirs: "1.1.3+fcd9c58a",
+  engineProblem: null,
   address: "http://127.0.0.1:8200",
   sealed: false,
   backup: BACKUP,
@@ -48,6 +50,15 @@ const faults = async (change: Partial<Situation>) =>
   );
 
 describe("an upgrade", () => {
+  it("stops at an engine that is older than that of the release, and says how to install that", async () => {
+    const needed = "1.20261117.1";
+    for (const installed of [needed, "1.20261117.2", "1.20261201.0", "2.0.0"])
+      expect(engineProblem(installed, needed)).toBeNull();
+    for (const installed of ["1.20261117.0", "1.20261102.9", "0.20270101.1"])
+      expect(engineProblem(installed, needed)).toMatch(/^workerd .* this release needs 1\.20261117\.1: npm pkg delete/);
+    expect(await faults({ engineProblem: "old" })).toEqual(["engine: old"]);
+  });
+
   it("continues when nothing is in the way", async () => expect(await faults({})).toEqual([]));
 
   it("continues while the seal key of the backup is the previous one, or is not known", async () => {
