@@ -1,5 +1,6 @@
 import type { Ms } from "../../src/base/clock.ts";
 import { err, ok, type Result } from "../../src/base/result.ts";
+import { MIN_SEARCH } from "../../src/listing/inventory/filter.ts";
 import type { EndedByRestore } from "../backup/api/restore.ts";
 import { asCalled, type CommandOf, type NotRun, PROGRAMS, readWords, tokenProblem } from "../local/command-line.ts";
 import { didYouMean } from "../local/did-you-mean.ts";
@@ -264,6 +265,8 @@ function readContain(word: string | undefined, values: Values) {
   if (job !== null && (isFiltered || accessors.length > 0)) return err("--job stands alone");
   if (job === null && !isFiltered && accessors.length === 0) return err("contain needs a text, a filter or --accessor");
   if (isFiltered && accessors.length > 0) return err("contain takes a text or filter, or --accessor, not both");
+  if (word !== undefined && [...word].length < MIN_SEARCH)
+    return err(`contain takes a text of ${MIN_SEARCH} characters or more; --display-name takes a whole name`);
   return ok({ kind: "contain", job, retry, filter, accessors, dryRun: false, includeRoot, includeSelf, yes } as const);
 }
 

@@ -36,7 +36,7 @@ export async function problemOfName(client: GroveClient, fields: Fields, found: 
   if (token?.ok) return ok(null);
   const has = token?.error.status === 404 ? "no token has this accessor, and no event is of it" : "no event is of it";
   if (text !== undefined) return failed(`nothing is known of this token: ${asCalled("find")} says what the text is`);
-  const others = "audit takes an accessor, - for a token, or --request, --entity, --role, --address";
+  const others = `audit takes an accessor, - for a token, or --request, --entity, --role, --address; ${asCalled("tokens --search NAME")} has the accessors of a name`;
   return failed(
     isMalformed("accessor", accessor) && !OTHER_ACCESSOR.test(accessor) && !SECRET_ID.test(accessor)
       ? `${nothingIs("accessor", accessor)}; ${others}`

@@ -187,6 +187,7 @@ describe("the command line of grove", () => {
       "--issued-before takes a time that has passed, by this machine's clock",
     ],
     [["contain"], "contain needs a text, a filter or --accessor"],
+    [["contain", "ci"], "contain takes a text of 3 characters or more; --display-name takes a whole name"],
     [["contain", "a", "--search", "b"], "contain takes a text or --search, not both"],
     [["contain", "a", "--accessor", "b"], "contain takes a text or filter, or --accessor, not both"],
     [["contain", "a", "--job", "b"], "--job stands alone"],

@@ -345,7 +345,7 @@ describe("grove audit", () => {
     const nothing = { events: [], next: "" };
 
     it.each([
-      ["audit nonsense", /^"nonsense" is no accessor: an accessor has 84 /],
+      ["audit nonsense", /^"nonsense" is no accessor: an accessor has 84 .*tokens --search NAME has the accessors/],
       [`audit ${GONE}`, /^nothing is known of A{84}: no token has this accessor, and no event is of it$/],
       [`audit ${ID}`, /^nothing is known of 3ec50187-719e-463c-9e51-ded1453cb163: /],
       ["audit --request r9", /^"r9" is no id of a request: it has the form /],
