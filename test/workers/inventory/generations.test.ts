@@ -10,6 +10,7 @@ import {
   shardNumbers,
 } from "../../../src/listing/accessor-shards.ts";
 import { revocationsOf } from "../../../src/listing/inventory/revocation-jobs.ts";
+import { allocateTree } from "../../../src/listing/trees/tree-id-supply.ts";
 import { changeDelayMs, listOpeningLeadMs } from "../../../src/system/copy-age.ts";
 import { listOpenings, noteListOpenings } from "../../../src/system/generation-openings.ts";
 import { forgetInstallation, loadInstallation, refreshInstallation } from "../../../src/system/installation.ts";
@@ -104,6 +105,14 @@ describe("a generation of shards", () => {
   it("lists what is made from its opening on; what was made before stays where it is", () => {
     expect(areOld(shardsOf([...made.before, ...made.announced]))).toBe(true);
     expect(areNew(shardsOf(made.after))).toBe(true);
+  });
+
+  it("hands out all ids of new trees, each of its shards as many", async () => {
+    // None is left of those that the isolate has fetched.
+    later(30_000);
+    const fetched = await Promise.all(Array.from({ length: 4 * ACCESSOR_SHARDS }, () => allocateTree(bindings)));
+    const ledgers = fetched.map(({ ledger }) => ledger ?? -1).sort((a, b) => a - b);
+    expect(ledgers).toEqual(shardNumbers().slice(ACCESSOR_SHARDS));
   });
 
   it("opens at its time although System and the isolate end in between, and no other one opens before", async () => {
