@@ -48,7 +48,14 @@ describe("the claims of a template", () => {
   });
 
   it("are refused when an expression does not exist", () => {
-    for (const expression of ["identity.entity.secret", "identity.groups.names.admins.id", "time.later", "x", ""]) {
+    for (const expression of [
+      "identity.entity.secret",
+      "identity.groups.names.admins.id",
+      "time.later",
+      "a.time.now.plus.1h",
+      "x",
+      "",
+    ]) {
       expect(claims(`{"c": {{${expression}}}}`).ok).toBe(false);
     }
   });

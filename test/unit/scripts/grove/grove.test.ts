@@ -426,7 +426,7 @@ describe("grove revoke", () => {
     for (const words of commands) expect(parseGroveArguments(words.split(" ")).ok).toBe(true);
     // A job that ends soon needs neither.
     said.length = 0;
-    replies["GET /v1/sys/tokens/jobs/j1"] = [running, running, job({ state: "done", total: 1168 })];
+    replies["GET /v1/sys/tokens/jobs/j1"] = [...Array(4).fill(running), job({ state: "done", total: 1168 })];
     replies["POST /v1/sys/tokens/revoke"] = [preview(), data({ job: "j1", state: "running" })];
     expect(await grove("revoke --accessor a --yes")).toBe(0);
     expect(said.join("\n")).not.toContain("--stop");
