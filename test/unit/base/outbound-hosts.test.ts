@@ -3,10 +3,14 @@ import {
   isListed,
   NO_PRIVATE_HOSTS,
   outboundProblem,
+  type PrivateHosts,
   privateHosts,
   readPrivateHosts,
 } from "../../../src/base/outbound-hosts.ts";
-import { fetchJson } from "../../../src/methods/jwt/fetch-json.ts";
+import type { Result } from "../../../src/base/result.ts";
+import { callService } from "../../../src/methods/aws/clients/client.ts";
+import { askIssuer, fetchJson } from "../../../src/methods/jwt/fetch-json.ts";
+import { readNamespaceLabels } from "../../../src/methods/kubernetes/api-server.ts";
 
 const listed = (list: string, url: string) =>
   isListed(privateHosts({ GROVE_PRIVATE_HOSTS: list }), new URL(url).hostname);
@@ -66,11 +70,22 @@ describe("a request to a host that somebody configured", () => {
     expect(problem("https://other.internal/")).toBe("host");
   });
 
-  it("for the keys of an issuer is judged where it goes out", async () => {
-    const spy = vi.spyOn(globalThis, "fetch").mockImplementation(async () => Response.json({ keys: [] }));
-    expect((await fetchJson("http://10.0.0.5/keys", HOSTS)).ok).toBe(true);
+  const url = "http://10.0.0.5/keys";
+  const request = { method: "GET", url, headers: {}, body: null } as const;
+  it.each<[string, (listed: PrivateHosts) => Promise<Result<unknown, unknown>>]>([
+    ["the keys of an issuer", (listed) => fetchJson(url, listed)],
+    ["a provider of logins", (listed) => askIssuer(request, listed)],
+    [
+      "an API server",
+      (listed) => readNamespaceLabels({ url, bearer: "", asker: "reviewer", listed, tellsCause: false }, "web"),
+    ],
+    ["a service of the cloud", (hosts) => callService("EC2", { hosts, maxRetries: 0 }, async () => request)],
+  ])("for %s is judged where it goes out", async (_, ask) => {
+    const answer = { kind: "Namespace", metadata: { name: "web" } };
+    const spy = vi.spyOn(globalThis, "fetch").mockImplementation(async () => Response.json(answer));
+    expect((await ask(HOSTS)).ok).toBe(true);
     spy.mockClear();
-    expect((await fetchJson("http://10.0.0.5/keys", NO_PRIVATE_HOSTS)).ok).toBe(false);
+    expect((await ask(NO_PRIVATE_HOSTS)).ok).toBe(false);
     expect(spy).not.toHaveBeenCalled();
   });
 });

@@ -3,7 +3,6 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { NO_PRIVATE_HOSTS } from "../../../../src/base/outbound-hosts.ts";
 import { verifySignature } from "../../../../src/methods/jws.ts";
 import type { JwtConfig } from "../../../../src/methods/jwt/config.ts";
-import { askIssuer } from "../../../../src/methods/jwt/fetch-json.ts";
 import { keysFor } from "../../../../src/methods/jwt/key-set-cache.ts";
 
 const NOW = Date.UTC(2027, 0, 1);
@@ -61,14 +60,6 @@ describe("the keys of an issuer", () => {
     });
     const keys = await keysFor(config, "a", NO_PRIVATE_HOSTS, NOW);
     expect(keys).toEqual({ ok: true, value: [{ kty: "EC", crv: "P-256", x: "AA", y: "AA", kid: "a" }] });
-  });
-
-  it("are not asked for at a private host, which may have been listed when the method was configured", async () => {
-    const url = "https://10.0.0.1/keys";
-    expect(await keysFor({ ...config, jwksUrl: url }, "a", NO_PRIVATE_HOSTS, NOW)).toMatchObject({ ok: false });
-    const request = { method: "GET", url, headers: {}, body: null } as const;
-    expect(await askIssuer(request, NO_PRIVATE_HOSTS)).toMatchObject({ ok: false });
-    expect(fetches).toBe(0);
   });
 
   it("are not used after ten minutes, whatever was tried in between", async () => {
