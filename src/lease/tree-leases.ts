@@ -14,6 +14,7 @@ import type {
   LeaseReference,
   LeaseStanding,
   LeaseView,
+  NewLeaseIds,
   WalkMode,
 } from "./actions.ts";
 import type { LeaseEnv } from "./env.ts";
@@ -47,6 +48,11 @@ export class TreeLeases {
   readonly #tree: TreeLeasesDeps;
   readonly store: LeaseStore;
   readonly #outbox: LeaseOutbox;
+  /**
+   * Writes to the index in progress, by row. The attempts of one call share one: when it fails, the lease is removed, so
+   * none of them may have answered it.
+   */
+  readonly #indexing = new Map<number, Promise<boolean>>();
 
   constructor(tree: TreeLeasesDeps) {
     this.#tree = tree;
@@ -115,12 +121,7 @@ export class TreeLeases {
     // It has ended since an earlier attempt of this call.
     if (isOwn && !isStored) return NOT_FOUND;
     // In parallel with the write of the tree itself. The answer waits for both.
-    const indexed = accessorShard(this.#tree.env, accessorShardNumber(ids.text))
-      .addLease(ids.text, request.path)
-      .then(
-        () => true,
-        () => false,
-      );
+    const indexed = this.#indexing.get(ids.row) ?? this.#index(ids, request.path);
     const record = { ...plan.value.record, holder: this.#accessorOf(holder.row, token.fixed) };
     if (!isOwn) {
       this.store.insert(ids, holder.row, request.path, { ...plan.value, record }, data);
@@ -134,6 +135,19 @@ export class TreeLeases {
     // The holder may have ended while the index was written. Then the lease has ended with it.
     const row = this.store.find(ids.row);
     return row && this.#isHeld(row, currentTime()) ? shown(this.store.view(row), plan.value.grant.warnings) : NOT_FOUND;
+  }
+
+  /** Writes a lease to the index. Returns whether that succeeded. */
+  #index({ row, text }: NewLeaseIds, path: string): Promise<boolean> {
+    const indexed = accessorShard(this.#tree.env, accessorShardNumber(text))
+      .addLease(text, path)
+      .then(
+        () => true,
+        () => false,
+      )
+      .finally(() => this.#indexing.delete(row));
+    this.#indexing.set(row, indexed);
+    return indexed;
   }
 
   #renew(action: Extract<LeaseAction, { kind: "renew" }>, now: Ms): Result<LeaseOutcome> {

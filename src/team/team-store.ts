@@ -251,6 +251,11 @@ export class TeamStore {
     return row && stateOf(row);
   }
 
+  /** True from the first answer of the organization. */
+  get isRegistered(): boolean {
+    return this.#teams.count("WHERE known_revision > 0 AND ended = 0") > 0;
+  }
+
   get hasUnsent(): boolean {
     return this.#teams.count("WHERE revision > known_revision") > 0;
   }

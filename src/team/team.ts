@@ -101,6 +101,8 @@ export class Team extends GroveObject<TeamEnv> {
     if (synced === "sent") return ok(team);
     if (synced === "no_organization") return NOT_FOUND;
     if (synced === "ended") return err(NAME_TAKEN);
+    // Another attempt may have notified it, and been answered.
+    if (this.#store.isRegistered) return ok(team);
     // The organization may have registered the team although its answer was lost, so it is notified of the end.
     if (this.tables.exist) this.#store.end();
     return err(NO_ANSWER);

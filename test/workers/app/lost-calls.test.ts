@@ -238,6 +238,24 @@ describe("a call that a cluster loses", () => {
     expect((await ask("sys/leases/lookup")).status).toBe(400);
   });
 
+  it("writes a lease to the index once for attempts that run at the same time", async () => {
+    const holder = await newToken();
+    const repeated = Promise.withResolvers<void>();
+    const index = atCalls(AccessorShard, "addLease", async ({ proceed }) => {
+      await repeated.promise;
+      return proceed();
+    });
+    const { calls } = atCalls(TokenTree, "lease", async ({ proceed }) => {
+      const answer = proceed();
+      if (calls.length === 1) throw new Error(LOST);
+      repeated.resolve();
+      return answer;
+    });
+    expect((await register(root, holder)).status).toBe(200);
+    expect(await inNetwork(() => leaseRows(holder))).toHaveLength(1);
+    expect(index.calls).toHaveLength(1);
+  });
+
   it("registers no lease again that has ended before the repetition", async () => {
     const holder = await newToken();
     const ended = async () => deleteRows((await inNetwork(() => locate(holder))).stub, "leases");

@@ -784,6 +784,33 @@ describe("organizations in a cluster", () => {
     expect(calls).toHaveLength(when === "after" ? 2 : 3);
   });
 
+  it("keep a team whose making was answered, when an earlier attempt fails after that", async () => {
+    await createOrganization(root, "racing");
+    const notified = Promise.withResolvers<void>();
+    const answered = Promise.withResolvers<void>();
+    atNth(Organization, "apply", 1, async () => {
+      notified.resolve();
+      await answered.promise;
+      throw new Error("the object does not answer");
+    });
+    let first: unknown = null;
+    const { calls } = atCalls(Team, "create", async ({ proceed }) => {
+      const made = proceed();
+      if (calls.length === 1) {
+        first = made;
+        await notified.promise;
+        throw new Error(LOST);
+      }
+      const answer = await made;
+      answered.resolve();
+      await first;
+      return answer;
+    });
+    const { status, body } = await team("racing", "team");
+    expect(status).toBe(200);
+    expect((await ask("GET", `teams/${body.data.id}`)).status).toBe(200);
+  });
+
   it("are created once, and not at all when it is not known whether they were", async () => {
     atNth(Organization, "create", 1, losing("after"));
     expect((await create("made")).status).toBe(201);
