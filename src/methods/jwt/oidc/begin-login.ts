@@ -21,8 +21,8 @@ import {
   type PendingLogin,
   pendingRow,
 } from "./pending-login-state.ts";
+import { browserRole, type KnownProvider, knownProvider, LOGIN_FAILED } from "./provider-and-role.ts";
 import { isAllowedRedirect, meantCallback } from "./redirect-uris.ts";
-import { browserRole, type KnownProvider, knownProvider, LOGIN_FAILED } from "./verify-tokens.ts";
 
 /** What a client begins a login with. */
 export interface Beginning {

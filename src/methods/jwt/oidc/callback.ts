@@ -2,12 +2,13 @@ import type { VerifiedClient } from "../../../auth/login-attempt.ts";
 import { bindAddress } from "../../../auth/token-settings.ts";
 import { currentTime, type Ms } from "../../../base/clock.ts";
 import { ok, type Result, refuse } from "../../../base/result.ts";
-import { shown } from "../claim-checks.ts";
+import { clientByClaims, shown } from "../claim-checks.ts";
 import type { OidcAttempt } from "./browser-checks.ts";
 import { type CodeLogin, isConfirmed, type LoginKey, type OpenedLogin, openLogin } from "./pending-login-state.ts";
+import { browserRole, knownProvider, LOGIN_FAILED } from "./provider-and-role.ts";
 import type { Provider } from "./provider-discovery.ts";
 import { isLoopback } from "./redirect-uris.ts";
-import { browserRole, clientOf, knownProvider, LOGIN_FAILED, redeemCode } from "./verify-tokens.ts";
+import { redeemCode } from "./verify-tokens.ts";
 
 /** The answer of the provider, as the client or a browser brings it. "" for what is not there. */
 export interface ProviderAnswer {
@@ -89,7 +90,9 @@ async function verifyCode(
   const code = attempt.checks.record("oidc_answer", {}, codeFor(known.value.provider, pending, answer));
   if (!code.ok) return code;
   const holder = await redeemCode(attempt, known.value, role.value, pending, code.value, now);
-  return holder.ok ? ok(clientOf(login.roleName, role.value, boundCidrs.value, holder.value)) : holder;
+  return holder.ok
+    ? ok(clientByClaims(login.roleName, role.value.token, boundCidrs.value, holder.value.identity))
+    : holder;
 }
 
 /** Returns the code of an answer that the client brings; a kept code only for the secret of the browser that got it. */

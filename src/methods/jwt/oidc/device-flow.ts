@@ -5,7 +5,7 @@ import { urlProblem } from "../../service-url.ts";
 import { jsonOf } from "../fetch-json.ts";
 import { askAsClient, type ExchangeError, refusalIn } from "./code-exchange.ts";
 import { challengeOf, newSecret } from "./pending-login-state.ts";
-import type { KnownProvider } from "./verify-tokens.ts";
+import type { KnownProvider } from "./provider-and-role.ts";
 
 /** What the provider answers to the beginning of a login on any device (RFC 8628, section 3.2). */
 interface DeviceAnswer {

@@ -6,8 +6,9 @@ import type { OidcAttempt } from "./browser-checks.ts";
 import { EXPIRED, loginOf, noteRole, type ProviderAnswer } from "./callback.ts";
 import { confirmationPage, textPage } from "./html-pages.ts";
 import { type Confirmed, changeLogin, type DirectLogin, isConfirmed, type OpenedLogin } from "./pending-login-state.ts";
+import { browserRole, conditionsOf, knownProvider, LOGIN_FAILED } from "./provider-and-role.ts";
 import { isRefusal, keepCode } from "./stored-code.ts";
-import { browserRole, conditionsOf, knownProvider, LOGIN_FAILED, redeemCode } from "./verify-tokens.ts";
+import { redeemCode } from "./verify-tokens.ts";
 
 /** Letters that are not mistaken for one another, and that make no words (RFC 8628, section 6.1). */
 const LETTERS = "BCDFGHJKLMNPQRSTVWXZ";

@@ -1,19 +1,12 @@
 import type { VerifiedClient } from "../../../auth/login-attempt.ts";
 import { currentTime, type Ms } from "../../../base/clock.ts";
 import { err, ok, type Result, refuse } from "../../../base/result.ts";
+import { clientByClaims } from "../claim-checks.ts";
 import type { OidcAttempt } from "./browser-checks.ts";
 import { boundAddress, EXPIRED, loginOf } from "./callback.ts";
 import { changeLogin, type DeviceLogin, type DirectLogin, type OpenedLogin } from "./pending-login-state.ts";
-import {
-  browserRole,
-  clientOf,
-  conditionsOf,
-  exchangeGrant,
-  knownProvider,
-  LOGIN_FAILED,
-  sameConfig,
-  verifyTokens,
-} from "./verify-tokens.ts";
+import { browserRole, conditionsOf, knownProvider, LOGIN_FAILED, sameConfig } from "./provider-and-role.ts";
+import { exchangeGrant, verifyTokens } from "./verify-tokens.ts";
 
 /** Minimum part of the poll interval that a client must wait: its clock may run faster than ours. */
 const LEAST_OF_INTERVAL = 0.8;
@@ -66,7 +59,9 @@ async function askProvider(
   if (!admitted.ok) return admitted;
   const expected = { role: role.value, nonce: null };
   const holder = await verifyTokens(attempt, known.value, tokens.value, expected, now);
-  return holder.ok ? ok(clientOf(login.roleName, role.value, boundCidrs.value, holder.value)) : holder;
+  return holder.ok
+    ? ok(clientByClaims(login.roleName, role.value.token, boundCidrs.value, holder.value.identity))
+    : holder;
 }
 
 /**
@@ -97,5 +92,5 @@ async function takeResult(
   if ("refusal" in progress) return refuse(progress.refusal);
   const admitted = await attempt.admitRole(login.roleName);
   if (!admitted.ok) return admitted;
-  return ok(clientOf(login.roleName, role.value, boundCidrs.value, progress.holder));
+  return ok(clientByClaims(login.roleName, role.value.token, boundCidrs.value, progress.holder.identity));
 }

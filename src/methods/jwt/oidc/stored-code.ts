@@ -3,7 +3,7 @@ import { ok, type Result, refuse } from "../../../base/result.ts";
 import type { OidcAttempt } from "./browser-checks.ts";
 import { codeIn, EXPIRED, type ProviderAnswer } from "./callback.ts";
 import { type CodeLogin, changeLogin, type DirectLogin, newSecret, type OpenedLogin } from "./pending-login-state.ts";
-import { knownProvider } from "./verify-tokens.ts";
+import { knownProvider } from "./provider-and-role.ts";
 
 /**
  * Keeps the code of an answer that came to this server. Returns a new secret for the browser that came with it. Without
