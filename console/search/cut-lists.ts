@@ -5,7 +5,7 @@ export const MOST_NAMES = 2_000;
 /** Most mounts whose roles are read, and most organizations whose teams are read. */
 export const MOST_MOUNTS = 30;
 export const MOST_ORGANIZATIONS = 10;
-/** Organizations, or teams of one, of a page: one page is read. */
+/** Maximum number of organizations, or of teams of one, that are read: one page. */
 const TEAMS_OF_PAGE = 50;
 
 /** The kinds of which the search has not read all names, so that one which it does not find may exist. */

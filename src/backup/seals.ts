@@ -59,6 +59,7 @@ export function sealOfBackup(keys: Keys, run: string, parts: number): Promise<Ui
   return keyedHash(keys.identity, BACKUP, UTF8.encode(JSON.stringify([run, parts])));
 }
 
+/** The receipt of a restored part (32 bytes), see `proofOf`. */
 export function receiptOf(keys: Keys, run: string, number: number): Promise<Uint8Array<ArrayBuffer>> {
   return keyedHash(keys.identity, RESTORED, UTF8.encode(JSON.stringify([run, number])));
 }

@@ -91,6 +91,7 @@ export interface Watermarks {
 
 export const NO_WATERMARKS: Watermarks = { newest: 0, all: new Map(), open: new Map() };
 
+/** Indexes watermarks by scope. `newest`: number of the newest one ever made. */
 export function indexWatermarks(list: readonly Watermark[], newest: number): Watermarks {
   return { newest, all: byScope(list), open: byScope(list.filter(({ cleaned }) => !cleaned)) };
 }

@@ -87,6 +87,7 @@ interface IsolateBacklog {
   readonly since: Ms | null;
 }
 
+/** What this isolate has not stored yet, and what it has dropped since its start. */
 export function auditBacklog(): IsolateBacklog {
   const dropped = eventFigures("audit_record").filter(({ labels }) => labels.result?.startsWith("dropped"));
   const sum = dropped.reduce((before, { value }) => before + value, 0);

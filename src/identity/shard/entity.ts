@@ -78,6 +78,7 @@ export function withoutAlias(entity: Entity, aliasId: string): Entity {
   return { ...withoutReserved(entity, aliasId), aliases: entity.aliases.filter(({ id }) => id !== aliasId) };
 }
 
+/** Returns an entity without a reserved alias. */
 export function withoutReserved(entity: Entity, aliasId: string): Entity {
   return { ...entity, reserved: entity.reserved.filter(({ id }) => id !== aliasId) };
 }

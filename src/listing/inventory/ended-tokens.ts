@@ -251,6 +251,7 @@ function classOf(ofJob: number): Class {
   return ofJob === 1 ? "job" : "other";
 }
 
+/** True when the end of a token has the job, the cause and the request of the filter, as far as it names them. */
 export function isMeant({ job, cause, request }: EndedFilter, { end }: EndedToken): boolean {
   if (request !== undefined && end.request !== request) return false;
   return (job === undefined || end.job === job) && (cause === undefined || end.cause === cause);

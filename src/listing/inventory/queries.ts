@@ -66,6 +66,7 @@ function sharesOfPage<T>(
   });
 }
 
+/** Merges the pages of all shards into one, which ends where the shard ends that has read least far. */
 export function mergePages<T extends { readonly id: number }>(
   pages: readonly ShardPage<T>[],
   order: Order,

@@ -45,6 +45,7 @@ export const NO_TALLY: Tally = {
 
 export type GroupedToken = Pick<InventoryEntry, "mount" | "role" | "entityId" | "metadata">;
 
+/** Counts tokens by mount, by role, and by owner: the metadata field `owner`, else the entity. */
 export function tallyGroups(tokens: readonly GroupedToken[]): Tally["by"] {
   const of = (keyOf: (token: GroupedToken) => string): GroupTally =>
     bounded(addCounts(tokens.map((token) => ({ key: keyOf(token), count: 1 }))));

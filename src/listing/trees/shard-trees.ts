@@ -14,7 +14,7 @@ export class ShardTrees {
   readonly ledger: TreeLedger;
   readonly walk: SingleTokenWalk;
 
-  /** @param sql contains the tables of the shard. @param storage the first free tree creates a table in it. */
+  /** @param sql contains the tables of the shard. @param storage in which the first free tree makes a table. */
   constructor(sql: Sql, storage: SqlStorage, env: ListingEnv, shardNumber: () => number) {
     this.ledger = new TreeLedger(sql, storage, env, shardNumber);
     this.walk = new SingleTokenWalk(sql, ({ treeId, row }) => treeAt(env, treeId).endSingleToken(row));

@@ -13,7 +13,7 @@ import type { TokenEnv } from "../env.ts";
 import type { TokenRole, TokenRoleFields } from "../role.ts";
 import { changeTokenRole, newRole } from "./change-role.ts";
 
-/** Maximum number of roles of one mount. Bounds the answer of a list. */
+/** Maximum number of token roles. Bounds the answer of a list. */
 const MAX_ROLES = 10_000;
 
 export const TOKEN_ROLE_MIGRATIONS: readonly Migration[] = [

@@ -2,7 +2,7 @@ import type { ListedClaim } from "../../listing/inventory/entry.ts";
 import type { AgedTerm } from "../../system/aged-terms.ts";
 import type { CustomIdEntry } from "../custom-ids.ts";
 
-/** What a tidy run did to a tree, in numbers of rows: nothing. */
+/** Numbers of rows that a tidy run has repaired in a tree: none yet. */
 export const NO_REPAIRS = {
   /** Dead tokens that the tree had not swept yet. */
   swept: 0,

@@ -61,6 +61,7 @@ export async function retriedLeases(env: Env, now: Ms, bounds = BOUNDS): Promise
 /** Irrevocable leases that are read, so that none of them is counted once more as one that is tried again. */
 const MAX_COMPARED = 10_000;
 
+/** Counts leases of ended tokens whose targets have refused an attempt, without irrevocable ones. */
 export async function countRetriedLeases(env: Env, now: Ms, bounds = BOUNDS): Promise<RetriedLeases> {
   const { failures, ...rest } = await retriedLeases(env, now, bounds);
   if (failures.length === 0) return { retried: 0, ...rest };

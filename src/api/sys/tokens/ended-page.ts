@@ -13,6 +13,7 @@ export async function endedIn(env: Env, request: string): Promise<EndedFilter> {
   return endedByRequest(request, marks.length === 0 ? null : Math.min(...marks.map(({ madeAt }) => madeAt)));
 }
 
+/** Returns the filter for the tokens that a job ended. */
 export async function endedByJob(env: Env, job: string): Promise<CountedFilter> {
   return endedInJob(job, await revocationsOf(env).read(job));
 }

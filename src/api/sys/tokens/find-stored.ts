@@ -116,6 +116,7 @@ const LIVE_MESSAGES = {
     "This is a wrapping token that has not been unwrapped: anyone who has the text can take what it holds, once",
 } as const;
 
+/** The token at this address as lists show it, with its last use; undefined when it is not alive. */
 export async function listedAt(env: Env, { treeId, row }: TokenAddress): Promise<ListedToken | undefined> {
   const [entry] = await treeAt(env, treeId).describe([row]);
   const token = entry && { ...entry, id: row };

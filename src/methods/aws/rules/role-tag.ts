@@ -143,6 +143,7 @@ export async function signRoleTag(tag: RoleTag, key: string): Promise<Result<str
   return ok(value);
 }
 
+/** Reads the value of a role tag. Refuses (400) a malformed one. Does not verify its MAC. */
 export function readTagValue(value: string): Result<UnverifiedTag> {
   const end = value.lastIndexOf(":");
   if (end < 0 || value.length > MAX_TAG_VALUE_BYTES) return refuse("invalid tag");

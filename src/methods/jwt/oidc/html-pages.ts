@@ -15,7 +15,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
   "'": "&#39;",
 };
 
-/** A page with a title and a text. Neither may be of another party; the page escapes both all the same. */
+/** A page with a title and a text. No other party may choose these; both are escaped nevertheless. */
 export function textPage(status: number, title: string, text: string): Reply {
   return pageOf(status, title, `<p>${escaped(text)}</p>`);
 }
