@@ -58,7 +58,7 @@ export interface Watermark {
   readonly scope: WatermarkScope;
   /** Ends only tokens that were created before this time; null: all with a smaller number. */
   readonly createdBefore: Ms | null;
-  /** True when all tokens that it ends in trees have been revoked. Batch tokens and registered credentials still need it. */
+  /** True when all listed tokens that it ends are revoked. Unlisted ones, batch tokens and registered credentials need it. */
   readonly cleaned: boolean;
   /** The caller and the request that asked for it; absent when it is cleaned. */
   readonly asked?: RevocationOrigin;
@@ -85,7 +85,7 @@ export interface Watermarks {
   /** Number of the newest watermark ever made; 0 before the first. New tokens carry it. */
   readonly newest: number;
   readonly all: WatermarkIndex;
-  /** The watermarks that are not cleaned: they may end a stored token that its tree has not revoked yet. */
+  /** The watermarks that are not cleaned: they may end a listed token that its tree has not revoked yet. */
   readonly open: WatermarkIndex;
 }
 
