@@ -13,7 +13,7 @@ export async function containLease(
   { yes }: { readonly yes: boolean },
   { candidates }: TextToFind,
 ): Promise<Called<number>> {
-  const { client, terminal, json } = session;
+  const { client, terminal } = session;
   const held = await checkEnded(client, { lease_ids: candidates });
   if (!held.ok) return held;
   const [leaseId] = held.value.alive;
@@ -23,6 +23,15 @@ export async function containLease(
     );
   const question = "Type revoke to revoke this lease, and not its token: ";
   if (!yes && !(await isConfirmed(terminal, question, "revoke"))) return failed("nothing was ended");
+  return revokeLease(session, leaseId);
+}
+
+/**
+ * Revokes a lease, or sends its revocation again, and proves that its target accepted it. As long as its token is alive,
+ * no list has such a lease before it is irrevocable.
+ */
+export async function revokeLease(session: Session, leaseId: string): Promise<Called<number>> {
+  const { client, terminal, json } = session;
   const revoked = await client.call("POST", "sys/leases/revoke", { lease_id: leaseId });
   if (!revoked.ok && revoked.error.status === 403) return failed("VAULT_TOKEN needs update on sys/leases/revoke");
   // Any other failure may come from the target. The check reports whether the lease has ended.
@@ -43,6 +52,6 @@ export async function containLease(
     return failed("it is not proved that the lease has ended: it was removed by force, without its target's answer");
   for (const failure of left.failures) terminal.say(failingLine(failure));
   return failed(
-    `it is not proved that the lease has ended: its secret can still be used; ${asCalled("leases --retry")} sends it again (${helpAsCalled("docs/runbook.md, Leases are not revoked")})`,
+    `it is not proved that the lease has ended: its secret can still be used; once its service answers, ${asCalled("contain -")} with this id sends it again (${helpAsCalled("docs/runbook.md, Leases are not revoked")})`,
   );
 }

@@ -6,7 +6,7 @@ import { type Called, failed } from "../client.ts";
 import { harmless, type Session, styled } from "../terminal.ts";
 import { containAccessors } from "./contain.ts";
 import { containSecretId, deleteTeamToken } from "./contain-credential.ts";
-import { containLease } from "./contain-lease.ts";
+import { containLease, revokeLease } from "./contain-lease.ts";
 import { contextOf, isAlive, type Judged, judge } from "./find-judgements.ts";
 import { factLines, headLines, linesOf } from "./find-lines.ts";
 import { outlivingLines } from "./find-next-steps.ts";
@@ -113,7 +113,8 @@ async function leftAlone(session: Session, found: Judged): Promise<Called<number
 }
 
 /**
- * Succeeds for a text that had ended before, so that the command can be repeated. It fails when something outlives the
+ * Succeeds for a text that had ended before, so that the command can be repeated. The revocation of a lease whose target
+ * has not accepted it is sent again. It fails when something outlives the
  * text: the secret of a lease, a token from a login with a JWT, or the token that was taken from a wrapping token. A
  * secret-id that was taken from one is destroyed, as no other command does it by its accessor, and the tokens of its
  * logins are ended, also those of a secret-id that is used up.
@@ -121,6 +122,8 @@ async function leftAlone(session: Session, found: Judged): Promise<Called<number
 async function endedBefore(session: Session, wanted: Wanted, found: FoundText): Promise<Called<number>> {
   const { terminal, json } = session;
   await showFound(session, found);
+  const [lease] = found.unrevoked_leases?.failures ?? [];
+  if (found.kind === "lease" && lease) return revokeLease(session, lease.lease_id);
   if (found.unrevoked_leases) return failed("nothing was ended: it had ended before, but a secret can still be used");
   if (found.kind === "jwt")
     return failed("nothing was ended: it had ended before, and tokens of its logins may live on");

@@ -44,12 +44,14 @@ export function headLines(terminal: Terminal, { state, message }: Judged, where 
 }
 
 /** Leases whose secrets outlive their token, and how they are sent again. */
-function unrevokedLines({ unrevoked_leases: leases }: FoundText): string[] {
+function unrevokedLines({ kind, unrevoked_leases: leases }: FoundText): string[] {
   // What was removed by force is not sent again.
   if (!leases || (leases.waiting + leases.failing === 0 && !leases.more)) return [];
   return [
     ...leases.failures.map(failingLine),
-    `  sends them again, once their service answers: ${asCalled("leases --retry")}`,
+    kind === "lease"
+      ? `  sends it again, once its service answers: ${asCalled("contain -")} (which reads the text as this command does)`
+      : `  sends them again, once their service answers: ${asCalled("leases --retry")}`,
     `  (${helpAsCalled("docs/runbook.md")}, Leases are not revoked)`,
   ];
 }

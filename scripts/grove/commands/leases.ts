@@ -93,7 +93,9 @@ function show(
 ): void {
   const again = sent === null ? "" : `${sent} sent again, `;
   if (leases.length === 0) {
-    const none = isWhole ? "no lease fails" : "none of those that were looked at fails";
+    const none = isWhole
+      ? "none is irrevocable, and none of tokens that ended lately fails"
+      : "none of those that were looked at fails";
     terminal.out(styled(terminal, isWhole ? "green" : "yellow", `${again}${none}`));
     return;
   }

@@ -511,6 +511,16 @@ describe("grove contain -", () => {
       expect(requests()).not.toContain("POST /v1/sys/tokens/revoke");
     });
 
+    it("sends it again when its target had not accepted the end", async () => {
+      const failures = [{ lease_id: LEASE, error: "503 of db.test", next_attempt: null }];
+      const state = { state: "ended", unrevoked_leases: { ...LEASES, failing: 1, failures } };
+      replies["POST /v1/sys/tokens/find"] = data({ ...LIVE, kind: "lease", token, ...state });
+      replies["POST /v1/sys/tokens/verify-ended"] = check({ ended: 1 });
+      expect(await contain(LEASE)).toBe(0);
+      expect(asked.find(({ request }) => request.endsWith("leases/revoke"))?.body).toEqual({ lease_id: LEASE });
+      expect(out.at(-1)).toBe(`revoked: asked again, the lease ${LEASE} has ended`);
+    });
+
     it("revokes nothing without the word, and ends with 1 while its target has not accepted it", async () => {
       replies["POST /v1/sys/tokens/verify-ended"] = check({ alive: [LEASE] });
       expect(await contain(LEASE, "", ["yes"])).toBe(1);
