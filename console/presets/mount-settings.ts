@@ -37,7 +37,7 @@ function secretNames(preset: Preset, values: PresetValues, place: PresetPlace): 
 
 /** Typed settings that an existing mount would not use. */
 export interface UnusedSettings {
-  /** The labels of the unused fields. */
+  /** The labels of the unused fields; empty when the preset itself has the settings. */
   readonly labels: readonly string[];
   /** The settings of the mount as the end of a sentence that begins with "It"; null when they may not be read. */
   readonly found: string | null;
@@ -56,10 +56,11 @@ export function unusedSettings(
 ): UnusedSettings | null {
   const { settingsOfMount, fields } = preset;
   const typed = fields.filter(({ isOfMount }) => isOfMount === true);
-  if (settingsOfMount === undefined || settings === null || typed.length === 0) return null;
+  if (settingsOfMount === undefined || settings === null) return null;
   const isSame = settings !== "hidden" && hasSettingsOf(settings, preset, values, place);
   const unused = isSame ? typed.filter(({ isSecret }) => isSecret === true) : typed;
-  if (unused.length === 0) return null;
+  // A preset that knows its issuer has no field for it, and its mount may have other settings all the same.
+  if (unused.length === 0 && isSame) return null;
   return {
     labels: unused.map(({ label }) => label),
     found: settings === "hidden" ? null : settingsOfMount.found(settings),
@@ -105,6 +106,9 @@ export function conflictOf(wanted: RecordValue, settings: MountSettings): string
   const texts = Object.entries(wanted)
     .filter(([name]) => name !== OF_ROLE)
     .map(([name, value]) => [value, settings[name]] as const);
+  // A mount with keys of its own has the issuer that it takes tokens of in this setting.
+  const { oidc_discovery_url: issuer } = wanted;
+  if (issuer !== undefined) texts.push([issuer, settings.bound_issuer]);
   const [, other] =
     texts.find(([value, set]) => typeof set === "string" && set !== "" && !isSameText(set, value)) ?? [];
   return typeof other === "string" ? other : undefined;

@@ -80,7 +80,7 @@ const AWS: Preset = {
   settingsOfMount: {
     label: "The server id",
     body: (_, { address }) => ({ iam_server_id_header_value: hostOf(address) }),
-    found: ({ iam_server_id_header_value: id }) => `takes requests that name ${id}`,
+    found: ({ iam_server_id_header_value: id }) => (id ? `takes requests that name ${id}` : "asks for no server id"),
     effect:
       "Clients of all its roles then have to sign the header X-Vault-AWS-IAM-Server-ID with this name. Logins of those that do not send it fail.",
   },

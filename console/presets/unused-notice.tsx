@@ -35,7 +35,7 @@ export function UnusedNotice({ mount, unused, effect, setsSecret, onSetsSecret }
     <>
       <Notice
         tone="warn"
-        title={`auth/${mount}/ has settings already${setsSecret ? "" : `: ${names} will not be used`}`}
+        title={`auth/${mount}/ has settings already${setsSecret || names === "" ? "" : `: ${names} will not be used`}`}
       >
         {found === null ? "Your policies do not let you read them. They stay as they are." : `It ${found}.`}
       </Notice>

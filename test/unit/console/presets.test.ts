@@ -294,6 +294,9 @@ describe("the steps that are left", () => {
     const settings = { oidc_discovery_url: "https://sso.example.com", bound_issuer: "" };
     const { problem } = whatIsLeft({ mounts: { "github/": "jwt" }, policies: [], settings, roles: [] });
     expect(problem).toBe("auth/github/ is set up for https://sso.example.com: choose another path.");
+    const keys = { oidc_discovery_url: "", jwt_validation_pubkeys: ["key"], bound_issuer: "https://sso.example.com/" };
+    const byKeys = whatIsLeft({ mounts: { "github/": "jwt" }, policies: [], settings: keys, roles: [] });
+    expect(byKeys.problem).toBe("auth/github/ is set up for https://sso.example.com/: choose another path.");
   });
 
   it("can't be taken at a path of another method", () => {
@@ -388,7 +391,7 @@ describe("what was typed for a mount that has settings already", () => {
   it("is used where there are none, and where no field is lost", () => {
     expect(unusedAt("kubernetes-review", null)).toBeNull();
     expect(unusedAt("gitlab", { oidc_discovery_url: "https://gitlab.com" })).toBeNull();
-    expect(unusedAt("aws", { iam_server_id_header_value: "other" })).toBeNull();
+    expect(unusedAt("aws", { iam_server_id_header_value: "grove.example.com" })).toBeNull();
     expect(unusedAt("approle", null)).toBeNull();
   });
 
@@ -429,6 +432,14 @@ describe("what was typed for a mount that has settings already", () => {
       found: "takes tokens by the keys at https://sso.example.com/keys",
       canSetSecret: false,
     });
+  });
+
+  it("is said where the preset has its settings without a field", () => {
+    const keys = { oidc_discovery_url: "", jwt_validation_pubkeys: ["key"], bound_issuer: "" };
+    const none = { labels: [], canSetSecret: false, lacksSecret: false };
+    expect(unusedAt("github", keys)).toEqual({ ...none, found: "takes tokens by keys of its own" });
+    expect(unusedAt("github", { oidc_discovery_url: "https://token.actions.githubusercontent.com" })).toBeNull();
+    expect(unusedAt("aws", { iam_server_id_header_value: "" })?.found).toBe("asks for no server id");
   });
 
   it("is set with the rest as it is, where the secret alone is written", () => {
