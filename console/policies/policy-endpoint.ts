@@ -40,7 +40,11 @@ export interface Place {
 
 /** The place that a message of the policy parser names; null when it names none. */
 export function placeIn(message: string): Place | null {
-  const found = /line (\d+)(?:,? (?:column|col) (\d+))?/i.exec(message) ?? /\b(\d+):(\d+)\b/.exec(message);
+  const found =
+    // The place of the first mistake ends the message. Sentences before it may name the lines of others.
+    /\(line (\d+), column (\d+)\)\s*$/.exec(message) ??
+    /line (\d+)(?:,? (?:column|col) (\d+))?/i.exec(message) ??
+    /\b(\d+):(\d+)\b/.exec(message);
   return found ? { line: Number(found[1]), column: Number(found[2] ?? 1) } : null;
 }
 

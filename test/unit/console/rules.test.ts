@@ -245,6 +245,8 @@ describe("the place of a mistake in a policy", () => {
       line: 2,
       column: 19,
     });
+    const two = 'path "a": invalid capability "lst"; path "b": invalid key "x" on line 4 (line 2, column 26)';
+    expect(placeIn(two)).toEqual({ line: 2, column: 26 });
     expect(placeIn("permission denied")).toBeNull();
   });
 
