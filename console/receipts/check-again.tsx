@@ -26,6 +26,8 @@ interface CheckAgainProps {
   readonly total: number;
   /** True when more than `total` ended. */
   readonly isLeast?: boolean;
+  /** True while the clean-up names more of them. */
+  readonly goesOn?: boolean;
   /** Leases that the tokens had. */
   readonly leases: Amount;
   /** True when `leases` counts those of other tokens too, which have not ended. */
@@ -44,6 +46,7 @@ interface CheckAgainProps {
 export function CheckAgain({
   total,
   isLeast = false,
+  goesOn = false,
   leases,
   hasOthers = false,
   ask,
@@ -89,7 +92,7 @@ export function CheckAgain({
         </button>
         <span class="muted">asks the tree of each token whether it is refused, and its leases revoked</span>
       </div>
-      {checked && !waits && <CheckNotice checked={checked} total={total} isLeast={isLeast} />}
+      {checked && !waits && <CheckNotice {...{ checked, total, isLeast, goesOn }} />}
       {checked && (
         <LeasesNotice
           before={leases}
@@ -111,11 +114,12 @@ interface CheckNoticeProps {
   readonly checked: Checked;
   readonly total: number;
   readonly isLeast: boolean;
+  readonly goesOn: boolean;
 }
 
 /** The answers of the trees, and when they were asked. */
-function CheckNotice({ checked, total, isLeast }: CheckNoticeProps) {
-  const { tone, title, text } = checkFinding(checked, total, isLeast);
+function CheckNotice({ checked, total, isLeast, goesOn }: CheckNoticeProps) {
+  const { tone, title, text } = checkFinding(checked, total, isLeast, goesOn);
   return (
     <Notice tone={tone} title={title}>
       {text !== "" && <p>{text}</p>}

@@ -12,11 +12,13 @@ export interface CheckFinding {
 /**
  * @param total tokens that ended
  * @param isLeast true when more than `total` ended
+ * @param goesOn true while the clean-up names more of them
  */
 export function checkFinding(
   { checked, ended, alive, next }: Pick<EndedCheck, "checked" | "ended" | "alive" | "next">,
   total: number,
   isLeast: boolean,
+  goesOn = false,
 ): CheckFinding {
   if (alive.length > 0)
     return { tone: "bad", title: `${counted(alive.length, "token")} of ${count(checked)} can be used`, text: "" };
@@ -28,7 +30,8 @@ export function checkFinding(
     };
   }
   if (isLeast && ended >= total && next === "") {
-    const title = `All that the clean-up has named so far can no longer be used: ${counted(ended, "token")}`;
+    const named = goesOn ? "All that the clean-up has named so far can no longer be used" : "All of these are refused";
+    const title = `${named}: ${counted(ended, "token")}`;
     return { tone: "good", title, text: "" };
   }
   if (!isLeast && ended >= total)

@@ -56,6 +56,7 @@ export function RevocationReceipt({ own, before, label }: RevocationReceiptProps
           key={`${isCounted} ${goesOn} ${own.clean_up}`}
           total={isCounted ? accessors.length : goesOn ? 0 : (preview?.total ?? 0)}
           isLeast={!isCounted && (goesOn || preview === null)}
+          goesOn={goesOn}
           leases={preview?.leases ?? { count: 0, more: false }}
           ask={(after) => (isCounted ? checkAccessors(api, accessors) : verifyRequest(api, request, after))}
           onChecked={setCheck}

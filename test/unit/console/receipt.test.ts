@@ -71,7 +71,7 @@ describe("the answer of the trees", () => {
       3,
       true,
       "good",
-      "All that the clean-up has named so far can no longer be used: 4 tokens",
+      "All of these are refused: 4 tokens",
     ],
     [
       { checked: 3, ended: 3, alive: [], next: "c" },
@@ -89,6 +89,13 @@ describe("the answer of the trees", () => {
     ],
   ] as const)("is good only when all are refused: %j", (check, total, isLeast, tone, title) => {
     expect(checkFinding({ ...check, alive: [...check.alive] }, total, isLeast)).toMatchObject({ tone, title });
+  });
+
+  it("says that there may be more only while the clean-up names them", () => {
+    const check = { checked: 4, ended: 4, alive: [], next: "" };
+    const title = "All that the clean-up has named so far can no longer be used: 4 tokens";
+    expect(checkFinding(check, 0, true, true).title).toBe(title);
+    expect(checkFinding(check, 0, true, false).title).toBe("All of these are refused: 4 tokens");
   });
 });
 
