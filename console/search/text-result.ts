@@ -38,7 +38,8 @@ export const isTokenInSearch = ({ status, messages }: Problem): boolean =>
  * @param stateInside the state of the token inside a wrapping token; "" when it is not known
  */
 export function itselfOf(answer: FoundText, text: string, stateInside = ""): Itself {
-  const { state, kind, token, credential, message, ended, entities = [], wrapped_accessor: inside = "" } = answer;
+  const { state, kind, token, credential, message, ended, wrapped_accessor: inside = "" } = answer;
+  const { entities = [], mounts = [] } = answer;
   // The server could not ask all objects that could know the text, so its form decides; otherwise no word could be searched for.
   if (kind === "" && state === "unjudged") {
     const mayBe = looksChosen(text);
@@ -57,11 +58,11 @@ export function itselfOf(answer: FoundText, text: string, stateInside = ""): Its
   }
   const note = ended ? `${message} ${endText(ended)}` : message;
   if (token) return { found: [tokenInState(token, state, ended?.how), ...insideOf(inside, stateInside)], note, isKept };
-  if (!credential) return { found: entities.map(entityOfJwt), note, isKept };
+  if (!credential) return { found: [...entities.map(entityOfJwt), ...mounts.map(mountOfJwt)], note, isKept };
   // The page of a secret-id is that of its role.
   const facts = kind === "secret-id" ? note : [note, credentialText(credential)].filter(Boolean).join(" ");
   const pages = [...teamOf(credential, state), ...roleOf(credential, kind), ...parentOf(credential)];
-  return { found: pages, note: facts, isKept };
+  return { found: kind === "batch" ? [...pages, ...endsOfBatch(credential)] : pages, note: facts, isKept };
 }
 
 /** The result without an answer. @param isRefused false when the request can be repeated; until then the text is sent nowhere else */
@@ -146,6 +147,32 @@ const entityOfJwt = ({ id, name, disabled, alias, mount }: NonNullable<FoundText
   detail: `${disabled ? "disabled, " : ""}${alias} (${mount})`,
   href: href(["identity"], { id }),
 });
+
+/** A method that trusts the issuer of a JWT: its logins can be stopped there. */
+const mountOfJwt = (path: string): Found => mountPage(path, "trusts the issuer of this JWT");
+
+const mountPage = (path: string, detail: string, query = {}): Found => ({
+  kind: "Auth methods",
+  name: path,
+  detail,
+  href: href(["methods", path.replace(/^auth\/|\/$/g, "")], query),
+});
+
+/** The path of a login, after that of its mount. */
+const LOGIN = /^(auth\/.+\/)(?:login|oidc\/(?:callback|poll))$/;
+
+/** Where a batch token can be ended, which has no page: with all tokens of its entity, or of its method. */
+function endsOfBatch({ entity_id: id, display_name: name, path }: Credential): readonly Found[] {
+  const [, mount] = LOGIN.exec(path) ?? [];
+  const entity: Found = {
+    kind: "Entities",
+    name: `Entity of ${name || "the batch token"}`,
+    detail: "the batch token ends with all tokens of it",
+    href: href(["identity"], { id }),
+  };
+  const method = mount && mountPage(mount, "the batch token ends with all tokens of it", { part: "tuning" });
+  return [...(id === "" ? [] : [entity]), ...(method ? [method] : [])];
+}
 
 const teamOf = ({ metadata, accessor }: Credential, state: string): readonly Found[] => {
   const { organization, team, team_id: id } = metadata;

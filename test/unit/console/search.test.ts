@@ -71,6 +71,25 @@ describe("the console says of a pasted text", () => {
     expect(hrefs("a1-secret-id")[1]).toBe("/ui/audit?accessor=a1-secret-id");
   });
 
+  it("where a batch token can be ended: at its entity, and at its method", () => {
+    const credential = { ...SECRET_ID, accessor: "", display_name: "ci-web", entity_id: "e1", path: "auth/a/b/login" };
+    const batch = { ...KNOWN, state: "live" as const, kind: "batch", credential };
+    const hrefs = (one: Partial<typeof credential>) =>
+      itselfOf({ ...batch, credential: { ...credential, ...one } }, "b.x").found.map(({ href }) => href);
+    const method = "/ui/methods/a%2Fb?part=tuning";
+    expect(hrefs({})).toEqual(["/ui/identity?id=e1", method]);
+    expect(hrefs({ path: "auth/a/b/oidc/callback", entity_id: "" })).toEqual([method]);
+    expect(hrefs({ path: "auth/token/create", entity_id: "" })).toEqual([]);
+  });
+
+  it("which methods trust the issuer of a JWT", () => {
+    const jwt = { ...KNOWN, state: "unjudged" as const, kind: "jwt", mounts: ["auth/a/b/", "auth/jwt/"] };
+    expect(itselfOf(jwt, JWT).found.map(({ kind, name, href }) => [kind, name, href])).toEqual([
+      ["Auth methods", "auth/a/b/", "/ui/methods/a%2Fb"],
+      ["Auth methods", "auth/jwt/", "/ui/methods/jwt"],
+    ]);
+  });
+
   it("that a role-id is a secret when it logs in alone, and may be searched for else", () => {
     const roleId = { ...KNOWN, state: "live" as const, kind: "role-id" };
     expect(itselfOf(roleId, "web")).toEqual({ found: [], note: "It is known.", isKept: true });
