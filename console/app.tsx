@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { duration } from "./format.ts";
-import { href } from "./href.ts";
+import { href, queryOf } from "./href.ts";
 import { firstPage, NAV, type NavItem } from "./nav.ts";
 import { AuditPage } from "./pages/audit.tsx";
 import { EndedPage } from "./pages/ended.tsx";
@@ -143,7 +143,8 @@ function pageAt([name = "", item = "", below = ""]: readonly string[], { query }
         return <TeamPage key={below} organization={item} id={below} marked={query.get("token") ?? ""} />;
       return <OrganizationPage key={item} name={item} query={query} />;
     case "audit":
-      return <AuditPage key={query.toString()} query={query} />;
+      // Without the kind, so that its choice keeps the focus and the typed text.
+      return <AuditPage key={queryOf({ ...Object.fromEntries(query), kind: "" })} query={query} />;
     case "requests":
       return <RequestPage key={item} id={item} />;
     case "health":

@@ -14,7 +14,7 @@ import { type EventPages, type ShownEvents, useEvents } from "./use-events.ts";
 import { MOST_TOKENS, useEventsBelow } from "./use-events-below.ts";
 import { useJobs } from "./use-jobs.ts";
 
-type Kinds = "" | "change,login" | "refusal,fault";
+export type Kinds = "" | "change,login" | "refusal,fault";
 
 const KINDS: readonly (readonly [Kinds, string])[] = [
   ["", "All"],
@@ -22,25 +22,38 @@ const KINDS: readonly (readonly [Kinds, string])[] = [
   ["refusal,fault", "Refused"],
 ];
 
+/** The choice that a parameter of a page names; all events for another text. */
+export const kindsOf = (text: string): Kinds => KINDS.find(([kinds]) => kinds === text)?.[0] ?? "";
+
 interface TimelineProps {
   readonly title: string;
   readonly question: AuditQuestion;
   readonly isOwn?: boolean;
   readonly empty: string;
-  /** The kinds that are shown first. */
-  readonly shown?: Kinds;
 }
 
-/** The events of an entity, a role or an address, the newest first. */
-export function Timeline({ title, question, isOwn = false, empty, shown = "" }: TimelineProps) {
-  const [kinds, setKinds] = useState<Kinds>(shown);
+/** The events of an entity or a role, the newest first. */
+export function Timeline(props: TimelineProps) {
+  const [kinds, setKinds] = useState<Kinds>("");
+  return <ChosenTimeline {...props} kinds={kinds} onKinds={setKinds} />;
+}
+
+/** Events of the kinds that its page has chosen, the newest first. */
+export function ChosenTimeline({
+  title,
+  question,
+  isOwn = false,
+  empty,
+  kinds,
+  onKinds,
+}: TimelineProps & KindChoiceProps) {
   const pages = useEvents({ ...question, kind: kinds }, isOwn);
   return (
     <EventsCard
       title={title}
       pages={pages}
       empty={kinds === "" ? empty : NONE_OF_KIND}
-      beside={<KindChoice kinds={kinds} onKinds={setKinds} />}
+      beside={<KindChoice kinds={kinds} onKinds={onKinds} />}
     />
   );
 }

@@ -3,7 +3,7 @@ import { requestsBeginning } from "../audit/find-requests.ts";
 import { actorNamed } from "../audit/named-actor.ts";
 import { requestInError } from "../audit/pasted-error.ts";
 import { beginningText, idIn, isPartOfId, isRequestId, lookedForText } from "../audit/request-id.ts";
-import { Timeline } from "../audit/timeline.tsx";
+import { ChosenTimeline, kindsOf } from "../audit/timeline.tsx";
 import { mayBeName, placeOf, unaskable } from "../audit/typed-question.ts";
 import { UnknownRequest } from "../audit/unknown-request.tsx";
 import { localTime, queryTime, UNFINISHED, WHOLE_TIME, ZONE } from "../format.ts";
@@ -91,7 +91,6 @@ export function AuditPage({ query }: { readonly query: URLSearchParams }) {
     if (id !== undefined && answer.value.length === 1) return go(href(["requests", id]));
     setRefusal(beginningText(answer.value.length));
   };
-  const kind = query.get("kind") === "refusal,fault" ? "refusal,fault" : "";
   return (
     <>
       <PageHead
@@ -118,7 +117,13 @@ export function AuditPage({ query }: { readonly query: URLSearchParams }) {
           </button>
         </form>
         {asked !== "" && <UnknownRequest key={asked} id={asked} />}
-        <Timeline title={titleOf(question, name)} question={question} empty="No event" shown={kind} />
+        <ChosenTimeline
+          title={titleOf(question, name)}
+          question={question}
+          empty="No event"
+          kinds={kindsOf(query.get("kind") ?? "")}
+          onKinds={(kind) => go(href(["audit"], { ...Object.fromEntries(query), kind }))}
+        />
       </div>
     </>
   );

@@ -278,6 +278,16 @@ describe.skipIf(executable === undefined)("timelines in the console", () => {
     await other.getByLabel(/^From/).fill("2026-02-01T00:00");
     await other.getByRole("button", { name: "Find", exact: true }).click();
     await other.waitForURL(new RegExp(`actor=${leaked.accessor}.*since=2026-0(?:1-3|2)`));
+    // The kind of the events is in the address too, and the choice keeps the focus.
+    const choice = (name: string) => other.getByRole("radio", { name, exact: true });
+    const asked = other.waitForRequest(/audit\/events\?.*kind=refusal/);
+    await choice("Refused").check({ force: true });
+    await asked;
+    expect(other.url()).toMatch(/actor=.*kind=refusal%2Cfault/);
+    expect(await choice("Refused").and(other.locator(":focus")).count()).toBe(1);
+    await other.goBack();
+    expect(other.url()).not.toContain("kind=");
+    await expect.poll(() => choice("All").isChecked()).toBe(true);
     await find(`Error: GET ${server.address}/v1/sys/policies/acl/more Code: 403. permission denied`);
     await other.waitForURL(/path=sys%2Fpolicies%2Facl%2Fmore.*since=/);
     await find("nobody-has-this-name");
