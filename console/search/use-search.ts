@@ -18,6 +18,7 @@ import { endedByText, textItself, tokensByText } from "./find-tokens.ts";
 import { type Asked, isSearching } from "./is-searching.ts";
 import { namesOf } from "./kept-names.ts";
 import { leasesBelow } from "./leases-below.ts";
+import { refusedWithError } from "./refused-with-error.ts";
 import { roleWithId } from "./role-with-id.ts";
 import { type Found, type Kind, matching, SHOWN_OF_KIND } from "./search-result.ts";
 import { refusalOfPath } from "./secret-in-address.ts";
@@ -81,6 +82,7 @@ export function useSearch(text: string, isWhole: boolean): Search {
             credentialWithEvents(session, text),
             roleWithId(session, text),
             leasesBelow(session, text),
+            refusedWithError(session, text),
           ])
         : [];
       const others = [...addressOf(session, text), ...byId.flat()];

@@ -66,13 +66,7 @@ describe("the answer of the trees", () => {
     [{ checked: 3, ended: 2, alive: ["a"], next: "" }, 3, false, "bad", "1 token of 3 can be used"],
     [{ checked: 0, ended: 0, alive: [], next: "" }, 3, false, "warn", "None of them is named, so none was checked"],
     [{ checked: 3, ended: 3, alive: [], next: "" }, 3, false, "good", "All of these are refused: 3 of 3"],
-    [
-      { checked: 4, ended: 4, alive: [], next: "" },
-      3,
-      true,
-      "good",
-      "All of these are refused: 4 tokens",
-    ],
+    [{ checked: 4, ended: 4, alive: [], next: "" }, 3, true, "good", "All of these are refused: 4 tokens"],
     [
       { checked: 3, ended: 3, alive: [], next: "c" },
       3,

@@ -6,6 +6,7 @@ import { cutKinds } from "../../../console/search/cut-lists.ts";
 import { foundByEvents } from "../../../console/search/found-by-events.ts";
 import { foundText } from "../../../console/search/found-text.ts";
 import { isSearching } from "../../../console/search/is-searching.ts";
+import { refusedWith } from "../../../console/search/refusals-in-text.ts";
 import { rolesOfAliases } from "../../../console/search/roles-of-aliases.ts";
 import { bestOf, type Found, matching, SHOWN_OF_KIND } from "../../../console/search/search-result.ts";
 import {
@@ -135,6 +136,28 @@ describe("an id that the store has events of", () => {
     const aliases = [{ ...alias, name: "other" }, alias, { ...alias, metadata: {} }];
     expect(rolesOfAliases(aliases, id).map((one) => one.href)).toEqual(["/ui/methods/jobs?part=roles&name=web"]);
   });
+});
+
+it("an error without a path leads to the refused requests that have it, the newest first", () => {
+  const refused = {
+    type: "response" as const,
+    kind: "refusal" as const,
+    time: "2026-11-22T10:00:00Z",
+    operation: "update",
+  };
+  const claim = 'claim "<value>" does not match any associated bound claim values';
+  const events = [
+    { ...refused, request_id: "r1", path: "auth/jwt/login", error: `error validating claims: ${claim}` },
+    { ...refused, request_id: "r2", path: "sys/auth", error: "permission denied" },
+    { ...refused, request_id: "r3", path: "sys/mounts", error: "permission denied" },
+    { ...refused, request_id: "r4", path: "sys/x" },
+  ];
+  const hrefs = (text: string) => refusedWith(events, text).map((one) => one.href);
+  const logged = String.raw`{"errors":["error validating claims: claim \"ref\" does not match any associated bound claim values"]}`;
+  expect(hrefs(logged)).toEqual(["/ui/requests/r1"]);
+  expect(hrefs("* Permission denied")).toEqual(["/ui/requests/r2", "/ui/requests/r3"]);
+  expect(hrefs("bound claim values")).toEqual(["/ui/requests/r1"]);
+  expect([hrefs("denied"), hrefs("no such thing here"), hrefs("values claim ref")]).toEqual([[], [], []]);
 });
 
 it("a text that is too long for a search is not sent as one, and the console says so", () => {
