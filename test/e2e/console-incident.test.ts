@@ -546,7 +546,7 @@ describe.skipIf(executable === undefined)("an incident in the console", () => {
       .poll(async () => {
         await openPlace(page, "identity");
         await openPlace(page, `identity?id=${auth.entity_id}`);
-        return receipt.getByText("All that the clean-up has named so far can no longer be used: 2 tokens").count();
+        return receipt.getByText("All of these are refused: 2 tokens").count();
       })
       .toBe(1);
     await receipt.getByText(/^Checked .*20\d\d/).waitFor();
