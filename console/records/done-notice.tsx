@@ -33,8 +33,7 @@ export function DoneNotice() {
       <Notice tone="good" title={done.text}>
         <p>
           By {name}, <Time at={done.at} both />.{" "}
-          <a href={href(["audit"], { path: policyPathOf(done.path) })}>The request</a> is in the audit log, and{" "}
-          <a href={href(["ended"])}>Ended lately</a> has the tokens of methods.
+          <a href={href(["audit"], { path: policyPathOf(done.path) })}>The request</a> is in the audit log.
         </p>
       </Notice>
     </div>
