@@ -84,3 +84,7 @@ const forcedText = (removed: number): string =>
   removed === 0
     ? ""
     : `${count(removed)} of their leases ${removed === 1 ? "was" : "were"} removed by force, without an answer of the target`;
+
+/** When a held lease ends: its token takes it along, unless that is renewed or never ends (null). */
+export const heldUntil = (lease: string, token: string | null): string =>
+  token !== null && Date.parse(token) < Date.parse(lease) ? token : lease;

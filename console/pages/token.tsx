@@ -4,7 +4,7 @@ import { TokenOrigin, TokenTimeline } from "../audit/token-timeline.tsx";
 import { useEvents } from "../audit/use-events.ts";
 import { bytes, count, counted } from "../format.ts";
 import { href } from "../href.ts";
-import { leaseHref } from "../leases/lease-text.ts";
+import { heldUntil, leaseHref } from "../leases/lease-text.ts";
 import { needsOf } from "../needed-capabilities.ts";
 import { CheckAgain } from "../receipts/check-again.tsx";
 import { verifyEndOf } from "../receipts/read-receipt.ts";
@@ -154,7 +154,7 @@ function Detail({ detail }: { readonly detail: TokenDetail }) {
       <div class="columns">
         <div class="stack">
           <Lineage detail={detail} />
-          {detail.held_leases.length > 0 && <HeldLeases leases={detail.held_leases} />}
+          {detail.held_leases.length > 0 && <HeldLeases leases={detail.held_leases} ends={token.expires} />}
           <TokenTimeline accessor={token.accessor} pages={pages} end={null} />
         </div>
         <div class="stack">
@@ -184,7 +184,7 @@ function Unknown({ accessor }: { readonly accessor: string }) {
 }
 
 /** Leases of the token itself; a lease is revoked on its own page. */
-function HeldLeases({ leases }: { readonly leases: TokenDetail["held_leases"] }) {
+function HeldLeases({ leases, ends }: { readonly leases: TokenDetail["held_leases"]; readonly ends: string | null }) {
   return (
     <Card title="Leases that it holds" beside={<span class="muted number">{count(leases.length)}</span>}>
       <DataTable
@@ -200,7 +200,7 @@ function HeldLeases({ leases }: { readonly leases: TokenDetail["held_leases"] })
               </a>
             ),
           },
-          { label: "Ends", right: true, cell: ({ expire_time: at }) => <End at={at} /> },
+          { label: "Ends", right: true, cell: ({ expire_time: at }) => <End at={heldUntil(at, ends)} /> },
         ]}
       />
     </Card>

@@ -3,6 +3,7 @@ import { toDoText, unknownText } from "../../../console/health/check-urgency.ts"
 import {
   attemptOf,
   failureMark,
+  heldUntil,
   leasesLeftText,
   revocationTextOf,
   serviceOf,
@@ -69,4 +70,11 @@ it("the page Health begins with what there is to do, the most urgent first", () 
   expect([toDoText(unknown), unknownText(unknown)]).toEqual(["1 thing to do: Leases.", "Not known: Tidy, Lists."]);
   expect(unknownText([check("Clock", "ok")])).toBe("");
   expect(toDoText(two)).toBe("2 things to do: Backups, Leases.");
+});
+
+it("a lease that a token holds ends with the token, if that is earlier", () => {
+  const [early, late] = ["2026-11-22T10:00:00Z", "2026-11-22T12:00:00.000Z"];
+  expect(heldUntil(late, early)).toBe(early);
+  expect(heldUntil(early, late)).toBe(early);
+  expect(heldUntil(late, null)).toBe(late);
 });
