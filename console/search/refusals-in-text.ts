@@ -29,7 +29,13 @@ export function refusedWith(events: readonly AuditEvent[], text: string): readon
 }
 
 /** Clients print an error in JSON, or as an item of a list. */
-const plain = (text: string): string => text.replaceAll('\\"', '"').replace(/\s+/g, " ").trim().toLowerCase();
+const plain = (text: string): string =>
+  text
+    .replaceAll('\\"', '"')
+    .replace(/^[\s*]+/, "")
+    .replace(/\s+/g, " ")
+    .trim()
+    .toLowerCase();
 
 function isInOrder(parts: readonly string[], text: string): boolean {
   let at = 0;

@@ -157,6 +157,7 @@ it("an error without a path leads to the refused requests that have it, the newe
   expect(hrefs(logged)).toEqual(["/ui/requests/r1"]);
   expect(hrefs("* Permission denied")).toEqual(["/ui/requests/r2", "/ui/requests/r3"]);
   expect(hrefs("bound claim values")).toEqual(["/ui/requests/r1"]);
+  expect(hrefs("* does not match any associated bound claim values")).toEqual(["/ui/requests/r1"]);
   expect([hrefs("denied"), hrefs("no such thing here"), hrefs("values claim ref")]).toEqual([[], [], []]);
 });
 
