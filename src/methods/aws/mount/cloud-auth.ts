@@ -131,10 +131,17 @@ export class CloudAuth extends MountObject<Env> {
     return this.#client.read();
   }
 
-  /** Changes the client configuration; or returns "permission_denied". */
-  async writeClient(change: ClientChange, grants: WriteGrants, attempt: CallAttempt = {}): Promise<Result<null>> {
+  /**
+   * Changes the client configuration; or returns "permission_denied". A Worker of 1.0.0-rc.1 reads the answer, which is
+   * the configuration; null when it was deleted since another attempt wrote it.
+   */
+  async writeClient(
+    change: ClientChange,
+    grants: WriteGrants,
+    attempt: CallAttempt = {},
+  ): Promise<Result<ClientConfig | null>> {
     await this.keys.open();
-    return this.carriedOut.once(attempt, () => {
+    const written = this.carriedOut.once(attempt, () => {
       const before = this.#client.read();
       if (!mayWrite(before, grants)) return err(DENIED);
       const after = changeClient(before, change);
@@ -142,6 +149,7 @@ export class CloudAuth extends MountObject<Env> {
       this.#writeClient(after.value);
       return ok(null);
     });
+    return written.ok ? ok(this.#client.read()) : written;
   }
 
   /** Replaces the access key `from`. False when another one is configured by now. */
