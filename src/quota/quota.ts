@@ -164,9 +164,12 @@ export function checkQuotaConfig(config: QuotaConfig): Result<QuotaConfig, strin
 interface MountQuotas {
   readonly all: RateLimitQuota | null;
   readonly byRole: ReadonlyMap<string, RateLimitQuota>;
-  readonly byPath: PathQuotas;
-  /** By the paths in lower case, for requests for what has a case-insensitive name. */
-  readonly byFoldedPath: PathQuotas;
+  /** null when no quota of the mount has a path: then a request need not be compared in every spelling. */
+  readonly paths: {
+    readonly exact: PathQuotas;
+    /** By the paths in lower case, for requests for what has a case-insensitive name. */
+    readonly folded: PathQuotas;
+  } | null;
 }
 
 interface PathQuotas {
@@ -207,12 +210,12 @@ export class QuotaTable {
 
   /**
    * Returns the quota of a request: for its role, its path, the longest prefix of its path, its mount, or the whole
-   * installation, in this order; null when none applies. `mountPath` and `role` are "" for none. Every spelling of a path
-   * has the same quota: a client could else choose one that nothing counts.
+   * installation, in this order; null when none applies. `mountPath` and `role` are "" for none. Every spelling of a
+   * path has the same quota, so that a client can't choose one that nothing counts.
    */
   find(mountPath: string, suffix: string, role: string): RateLimitQuota | null {
     const ofMount = this.#byMount.get(mountPath);
-    const found = this.ofRole(mountPath, role) ?? (ofMount && quotaOfPath(ofMount, mountPath, suffix));
+    const found = this.ofRole(mountPath, role) ?? (ofMount?.paths && quotaOfPath(ofMount.paths, mountPath, suffix));
     return found ?? ofMount?.all ?? this.#byMount.get("")?.all ?? null;
   }
 
@@ -223,7 +226,11 @@ export class QuotaTable {
   }
 }
 
-function quotaOfPath(quotas: MountQuotas, mountPath: string, suffix: string): RateLimitQuota | undefined {
+function quotaOfPath(
+  paths: NonNullable<MountQuotas["paths"]>,
+  mountPath: string,
+  suffix: string,
+): RateLimitQuota | undefined {
   // A list is served with any number of slashes at its end.
   const path = (mountPath + suffix).replace(/\/+$/, "");
   const mount = mountPath.startsWith("auth/") ? mountPath : undefined;
@@ -231,9 +238,7 @@ function quotaOfPath(quotas: MountQuotas, mountPath: string, suffix: string): Ra
     .filter((spelling) => spelling.path.startsWith(mountPath))
     .map((spelling) => {
       const below = spelling.path.slice(mountPath.length).replace(/\/+$/, "");
-      return spelling.nameAt === NO_NAME
-        ? { below, at: quotas.byPath }
-        : { below: folded(below), at: quotas.byFoldedPath };
+      return spelling.nameAt === NO_NAME ? { below, at: paths.exact } : { below: folded(below), at: paths.folded };
     });
   const prefixes = () => spelled.flatMap(({ below, at }) => at.byPrefix.longest(below) ?? []);
   const exact = spelled.flatMap(({ below, at }) => at.bySuffix.get(below) ?? []);
@@ -246,15 +251,15 @@ function folded(path: string): string {
 
 function quotasOfMount(quotas: readonly RateLimitQuota[]): MountQuotas {
   const { role = [], prefix = [], suffix = [], all = [] } = Object.groupBy(quotas, whatCounts);
-  const byPathIn = (form: (path: string) => string): PathQuotas => ({
+  const hasPaths = suffix.length + prefix.length > 0;
+  const pathsIn = (form: (path: string) => string): PathQuotas => ({
     bySuffix: new Map(suffix.map((quota) => [form(quota.pathSuffix), quota])),
     byPrefix: new PrefixIndex(new Map(prefix.map((quota) => [form(quota.pathSuffix.slice(0, -1)), quota]))),
   });
   return {
     all: all[0] ?? null,
     byRole: new Map(role.map((quota) => [nameKey(quota.role), quota])),
-    byPath: byPathIn((path) => path),
-    byFoldedPath: byPathIn(folded),
+    paths: hasPaths ? { exact: pathsIn((path) => path), folded: pathsIn(folded) } : null,
   };
 }
 
