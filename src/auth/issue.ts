@@ -7,7 +7,14 @@ import { mayContain } from "../system/custom-id-list.ts";
 import { type Installation, refreshInstallation } from "../system/installation.ts";
 import { systemOf } from "../system/system.ts";
 import { sealBatchToken } from "../token/batch.ts";
-import { customIdHashes, MAX_ROW_ATTEMPTS, newTokenIds, rowGeneratedAt, type TokenAddress } from "../token/ids.ts";
+import {
+  customIdHashes,
+  isSameAddress,
+  MAX_ROW_ATTEMPTS,
+  newTokenIds,
+  rowGeneratedAt,
+  type TokenAddress,
+} from "../token/ids.ts";
 import type { TokenSpec } from "../token/record.ts";
 import { treeAt } from "../token/tree-stub.ts";
 import { customIdsOf } from "../tree/custom-ids.ts";
@@ -165,7 +172,7 @@ async function takeEntry(env: Env, key: string, address: TokenAddress): Promise<
   const directory = customIdsOf(env, key);
   const held = await directory.reserve(key, address, null);
   // An earlier attempt at an object of 1.0.0-rc.1 has reserved it.
-  if (!held || (held.treeId === address.treeId && held.row === address.row)) return true;
+  if (!held || isSameAddress(held, address)) return true;
   const fate = await treeAt(env, held.treeId).rowStatus(held.row);
   const young = currentTime() - rowGeneratedAt(held.row) < RESERVATION_MS;
   if (fate === "alive" || (fate === "absent" && young)) return false;

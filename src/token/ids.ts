@@ -33,6 +33,11 @@ export interface TokenAddress {
   readonly row: number;
 }
 
+/** True for two addresses of one token. */
+export function isSameAddress(one: TokenAddress, other: TokenAddress): boolean {
+  return one.treeId === other.treeId && one.row === other.row;
+}
+
 /** Address and verifier of a token, which its tree checks. */
 export interface TokenCredential extends TokenAddress {
   /** 24 bytes of a keyed hash of the token; the tree compares them with the stored ones. */

@@ -4,7 +4,7 @@ import { keepEndedMs } from "../listing/env.ts";
 import type { Migration } from "../storage/tables.ts";
 import { GroveObject } from "../system/grove-object.ts";
 import { mustBeRestoring } from "../system/installation.ts";
-import type { TokenAddress } from "../token/ids.ts";
+import { isSameAddress, type TokenAddress } from "../token/ids.ts";
 import type { TreeEnv } from "./env.ts";
 
 /** How many objects share the directory. */
@@ -66,8 +66,8 @@ export class CustomIds extends GroveObject<TreeEnv> {
    */
   reserve(key: string, address: TokenAddress, replaces: TokenAddress | null): TokenAddress | null {
     const held = this.find(key);
-    if (held && isSame(held, address)) return null;
-    if (held && !(replaces && isSame(held, replaces))) return held;
+    if (held && isSameAddress(held, address)) return null;
+    if (held && !(replaces && isSameAddress(held, replaces))) return held;
     const statement = "INSERT OR REPLACE INTO custom_ids (key, tree_id, row) VALUES (?, ?, ?)";
     this.tables.exec(statement, key, address.treeId, address.row);
     return null;
@@ -108,10 +108,6 @@ export class CustomIds extends GroveObject<TreeEnv> {
     const query = "SELECT tree_id AS treeId, row FROM ended_ids WHERE key = ?";
     return this.tables.exec<{ treeId: string; row: number }>(query, key).toArray()[0] ?? null;
   }
-}
-
-function isSame(one: TokenAddress, other: TokenAddress): boolean {
-  return one.treeId === other.treeId && one.row === other.row;
 }
 
 /** The number of the object that holds `key`, which is hex: 0 to 15. */
