@@ -3,9 +3,10 @@ import type { Entity } from "../../client/answers.d.ts";
 import { entityName } from "../entity-names.ts";
 import { pathOf } from "../href.ts";
 import { needsOf } from "../needed-capabilities.ts";
-import { type CountedBefore, NOT_COUNTED, withAccessors } from "../receipts/counted-before.ts";
+import type { CountedBefore } from "../receipts/counted-before.ts";
 import { orphansOfEntity } from "../receipts/orphans-made.ts";
 import { ENDED_LATER, OrphansNotice } from "../receipts/orphans-notice.tsx";
+import { useCountedBefore } from "../receipts/use-counted-before.ts";
 import { ConfirmButton } from "../records/confirm.tsx";
 import { done } from "../result.ts";
 import { useSession } from "../session.ts";
@@ -23,7 +24,7 @@ export function EndTokens({ entity: record, onEnded }: EndTokensProps) {
   // The name that the page and the list show: a generated one is not for typing.
   const name = entityName(record);
   const { api, self } = useSession();
-  const [counted, setCounted] = useState(NOT_COUNTED);
+  const [counted, noteCounted] = useCountedBefore({ entity_id: id });
   const [disables, setDisables] = useState(false);
   const [step, setStep] = useState("");
   const entity = `identity/entity/id/${pathOf(id)}`;
@@ -57,13 +58,7 @@ export function EndTokens({ entity: record, onEnded }: EndTokensProps) {
         onEnded(counted);
       }}
     >
-      <EndingNumbers
-        selection={{ entity_id: id }}
-        onCounted={async (preview) => {
-          setCounted({ ...NOT_COUNTED, preview });
-          setCounted(await withAccessors(api, { entity_id: id }, preview));
-        }}
-      />
+      <EndingNumbers selection={{ entity_id: id }} onCounted={noteCounted} />
       <OrphansNotice of={id} ask={() => orphansOfEntity(api, id)} action={ENDED_LATER} />
       <p>
         All tokens that it got until now are refused, with everything below them.{" "}

@@ -1,10 +1,10 @@
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
 import { ASKED_PATHS } from "../asked-paths.ts";
 import { href } from "../href.ts";
 import type { Needs } from "../needed-capabilities.ts";
-import { keepCounted, NOT_COUNTED, withAccessors } from "../receipts/counted-before.ts";
+import { keepCounted } from "../receipts/counted-before.ts";
 import { readRevocation } from "../receipts/read-revocation.ts";
+import { useCountedBefore } from "../receipts/use-counted-before.ts";
 import { ConfirmButton } from "../records/confirm.tsx";
 import { type Answer, done } from "../result.ts";
 import { mayDo, useSession } from "../session.ts";
@@ -28,9 +28,9 @@ interface EndOfMountProps {
 export function EndOfMount({ mount, send, onDone, children, ...button }: EndOfMountProps) {
   const session = useSession();
   const { api } = session;
-  const [counted, setCounted] = useState(NOT_COUNTED);
   const path = `auth/${mount}/`;
   const selection = { mount: path };
+  const [counted, noteCounted] = useCountedBefore(selection);
   const receipt = async (): Promise<string> => {
     if (!mayDo(session, ASKED_PATHS.revocations, "read", "sudo")) return "";
     const found = await readRevocation(api, ({ prefix }) => prefix === path, false);
@@ -53,13 +53,7 @@ export function EndOfMount({ mount, send, onDone, children, ...button }: EndOfMo
       }}
       onDone={onDone}
     >
-      <EndingNumbers
-        selection={selection}
-        onCounted={async (preview) => {
-          setCounted({ ...NOT_COUNTED, preview });
-          setCounted(await withAccessors(api, selection, preview));
-        }}
-      />
+      <EndingNumbers selection={selection} onCounted={noteCounted} />
       {children}
     </ConfirmButton>
   );

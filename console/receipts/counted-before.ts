@@ -1,7 +1,4 @@
-import type { Api, Query } from "../api.ts";
 import type { Preview } from "../tokens/revocation-preview.ts";
-import { MOST_NAMED } from "../tokens/selection.ts";
-import { readTokens } from "../tokens/token-api.ts";
 
 /** What was counted before tokens were ended. */
 export interface CountedBefore {
@@ -12,12 +9,6 @@ export interface CountedBefore {
 }
 
 export const NOT_COUNTED: CountedBefore = { preview: null, accessors: [] };
-
-/** Adds the accessors to a count. */
-export async function withAccessors(api: Api, selection: Query, preview: Preview): Promise<CountedBefore> {
-  const listed = await readTokens(api, selection, MOST_NAMED);
-  return { preview, accessors: listed.ok ? listed.value.tokens.map(({ accessor }) => accessor) : [] };
-}
 
 /** The last count, for the page that opens after its request. */
 let kept: { readonly request: string; readonly counted: CountedBefore } | null = null;

@@ -21,7 +21,7 @@ interface RevocationReceiptProps {
   readonly label: string;
 }
 
-/** Who ended all tokens of an entity or a path, how many they were, how far their clean-up is, and what their trees answer. */
+/** Who ended all tokens of an entity or a path, how many, the progress of the clean-up, and what the trees answer. */
 export function RevocationReceipt({ own, before, label }: RevocationReceiptProps) {
   const { api } = useSession();
   const [check, setCheck] = useState<EndedCheck | null>(null);
