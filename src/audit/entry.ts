@@ -58,7 +58,7 @@ export function mentionOf(kind: MentionKind, value: string): string {
 /** Its roles are the only ones whose names are compared exactly. */
 const TOKEN_MOUNT = "auth/token/";
 
-/** The mention of a role, which is one in any case: nobody can hide a change by another spelling of the name. */
+/** The mention of a role. Names that differ only in case have one mention, so another spelling hides no change. */
 export function mentionOfRole(mount: string, role: string): string {
   return mentionOf("role", `${mount} ${mount === TOKEN_MOUNT ? role : nameKey(role)}`);
 }

@@ -99,7 +99,10 @@ export async function callerOf(
   return found.ok && found.value.kind === "token" ? serviceCaller(found.value.token) : null;
 }
 
-/** Decides about a request of a valid caller, see `verdictForToken`. A credential of a registered kind can have rights of its own. */
+/**
+ * Decides about a request of a valid caller, see `verdictForToken`. A credential of a registered kind can have rights
+ * of its own.
+ */
 export function verdictForCaller(
   caller: Caller,
   call: Call,

@@ -58,7 +58,7 @@ export interface Watermark {
   readonly scope: WatermarkScope;
   /** Ends only tokens that were created before this time; null: all with a smaller number. */
   readonly createdBefore: Ms | null;
-  /** True when all listed tokens that it ends are revoked. Unlisted ones, batch tokens and registered credentials need it. */
+  /** True when all listed tokens that it ends are revoked. It still ends unlisted and batch tokens and credentials. */
   readonly cleaned: boolean;
   /** The caller and the request that asked for it; absent when it is cleaned. */
   readonly asked?: RevocationOrigin;

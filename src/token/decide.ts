@@ -62,7 +62,8 @@ interface TokenSource<T> {
  *
  * @param act runs in the step in which the token was found, without an `await` in between. After one, concurrent
  *   requests could have spent the last use or revoked the token, and each would still act on it as it was found.
- * @param refuse makes the answer when the token can't be used, see `verdictForToken`: the audit log says whose token that was.
+ * @param refuse makes the answer when the token can't be used, see `verdictForToken`: the audit log says whose token
+ *   that was.
  * @returns what `act` or `refuse` returns, or null when no such token is alive.
  */
 export async function decideAndAct<T extends { readonly caller: TokenRecord }, R>(

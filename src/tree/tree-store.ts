@@ -219,6 +219,8 @@ export class TreeStore extends TokenRows {
 
   /** `revokeEnded`, for these rows and their ancestors. */
   revokeEndedAbove(rows: readonly number[]): number {
+    // Most tokens that are dead before they are listed were revoked themselves.
+    if (this.keys.watermarks().all.size === 0) return 0;
     const passed = new Set<number>();
     let count = 0;
     for (const row of rows) {

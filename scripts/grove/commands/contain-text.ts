@@ -114,10 +114,10 @@ async function leftAlone(session: Session, found: Judged): Promise<Called<number
 
 /**
  * Succeeds for a text that had ended before, so that the command can be repeated. The revocation of a lease whose target
- * has not accepted it is sent again. It fails when something outlives the
- * text: the secret of a lease, a token from a login with a JWT, or the token that was taken from a wrapping token. A
- * secret-id that was taken from one is destroyed, as no other command does it by its accessor, and the tokens of its
- * logins are ended, also those of a secret-id that is used up.
+ * has not accepted it is sent again. It fails when something outlives the text: the secret of a lease, a token from a
+ * login with a JWT, or the token that was taken from a wrapping token. A secret-id that was taken from one is destroyed,
+ * as no other command does it by its accessor, and the tokens of its logins are ended, also those of a secret-id that is
+ * used up.
  */
 async function endedBefore(session: Session, wanted: Wanted, found: FoundText): Promise<Called<number>> {
   const { terminal, json } = session;

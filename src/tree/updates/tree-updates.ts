@@ -199,8 +199,8 @@ export class TreeUpdates {
   }
 
   /**
-   * `describe`, for tokens that no list has yet. What a watermark has ended there is revoked: its clean-up finds tokens by
-   * the lists, and when it has ended, the watermark is forgotten some time later.
+   * `describe`, for tokens that no list has yet. Revokes those that a watermark has ended: its clean-up finds tokens by
+   * the lists, and after the clean-up the watermark is forgotten some time later.
    */
   describeNew(rows: readonly number[]): InventoryEntry[] {
     const entries = this.describe(rows);
