@@ -30,11 +30,14 @@ export function allowanceOf(width: number): number {
   return 2 ** width;
 }
 
-/** The IPv4 address for an IPv4-mapped IPv6 address in any spelling. Any other text is returned unchanged. */
+/**
+ * The one spelling of an address: RFC 5952's of an IPv6 one, and the IPv4 address of an IPv4-mapped one. Any other text is
+ * returned unchanged.
+ */
 export function plainAddress(address: string): string {
   if (!address.includes(":") || !ipaddr.IPv6.isValid(address)) return address;
   const parsed = ipaddr.IPv6.parse(address);
-  return parsed.isIPv4MappedAddress() ? parsed.toIPv4Address().toString() : address;
+  return parsed.isIPv4MappedAddress() ? parsed.toIPv4Address().toString() : parsed.toRFC5952String();
 }
 
 /** A mask of the first `bits` bits of a word; all of them from 16 on, none below 1. */

@@ -392,6 +392,13 @@ describe("a question", () => {
     expect((await ask({ kind: "refusal", request_id: id })).events).toMatchObject([{ status: 403 }]);
   });
 
+  it("about an address finds it in any spelling", async () => {
+    const path = "sys/policies/acl/from-six";
+    const logged = { "CF-Connecting-IP": "2001:db8::9" };
+    await call("PUT", path, { token: root, body: { policy: RULES }, headers: logged });
+    expect((await ask({ address: "2001:0DB8:0:0::9" })).events).toMatchObject([{ path }]);
+  });
+
   it("about a role finds who used it and who changed it", async () => {
     await call("POST", "auth/token/roles/maker", { token: root, body: {} });
     await call("POST", "auth/token/create/maker", { token: root, body: {} });

@@ -3,6 +3,7 @@ import { AUDIT_KINDS, type AuditFilter } from "../../../audit/query.ts";
 import { type EventCursor, readEventCursor } from "../../../audit/search.ts";
 import type { ParsedToken } from "../../../auth/read-token.ts";
 import type { PresentedContext } from "../../../auth/route.ts";
+import { plainAddress } from "../../../base/client-network.ts";
 import { ok, type Result, refuse } from "../../../base/result.ts";
 import type { Env } from "../../../env.ts";
 import { findEndedAt } from "../../../listing/inventory/queries.ts";
@@ -87,7 +88,7 @@ export async function readEventQuery({
     actor && mentionOf("accessor", actor),
     entity && mentionOf("entity", entity),
     request && mentionOf("request", request),
-    address && mentionOf("address", address),
+    address && mentionOf("address", plainAddress(address)),
     role && mentionOfRole(mount, role),
   ].filter((mention) => mention !== "");
   const { since, until, path_prefix: pathPrefix, operation } = fields;
