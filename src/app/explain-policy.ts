@@ -21,7 +21,7 @@ export function explainPolicyRoute(tables: () => RouteTables): Route {
     answers: dataAnswer({ unserved: [{ path: "string", lines: ["integer"] }] }),
     input: fieldSchema({ policy: text().describe("The rules") }),
     // Who may check a text may check all of it.
-    alternatePath: async () => "sys/capabilities-policy",
+    otherPaths: async () => ({ alternatePath: "sys/capabilities-policy" }),
     prepare: async ({ fields: { policy } }) => {
       if (policy === "") return refuse("'policy' parameter not supplied or empty");
       const rules = parsePolicy(policy, currentTime());

@@ -202,7 +202,7 @@ export function explainRoutes(tables: () => RouteTables): readonly Route[] {
       operationId: "explain-own-access",
       answers: ANSWERS,
       input: SELF_FIELDS,
-      alternatePath: async () => "sys/capabilities-self",
+      otherPaths: async () => ({ alternatePath: "sys/capabilities-self" }),
       prepare: async ({ fields, request }) => readAsked(fields, request.clientAddress),
       handle: (context) => explain(context, tables(), { caller: context.caller }),
     }),

@@ -147,7 +147,7 @@ export function presentFields(route: Route | null, data: GroveRequest["data"]): 
   return route?.access === "login" ? withoutNulls(route.fields, data, route.fieldName) : withoutNulls(NO_FIELDS, data);
 }
 
-/** Returns a request in the terms of policies: with the canonical path of its route, and the alternate path, if any. */
+/** Returns a request in the terms of policies: with the canonical path of its route, and the other paths, if any. */
 export async function accessOf(
   context: Pick<ReadyContext, "env" | "installation">,
   request: Pick<GroveRequest, "operation" | "path" | "data" | "wrapTtlSeconds">,
@@ -157,14 +157,14 @@ export async function accessOf(
   const data = presentFields(found?.route ?? null, request.data);
   const route = found?.route.access === "token" ? found.route : null;
   const mountPath = found?.mountPath ?? request.path;
-  const alternatePath = (await route?.alternatePath?.(context, request.path)) ?? null;
+  const others = await route?.otherPaths?.(context, request.path);
   const base = request.path.slice(0, request.path.length - mountPath.length);
   const path = base + (route?.canonicalPath?.(mountPath, data) ?? mountPath);
   const mount = found ? base : context.installation.mountPathServing(request.path);
   return {
     operation: operation === "update" && route?.createsOrUpdates ? "create_or_update" : operation,
     path: isListing(operation) ? `${path}/` : path,
-    ...(alternatePath !== null && { alternatePath }),
+    ...others,
     ...(mount && { mount }),
     data,
     ...(wrapTtlSeconds > 0 && { wrapTtlSeconds }),

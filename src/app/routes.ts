@@ -81,8 +81,8 @@ const FIXED = new RouteTable([
   explainPolicyRoute(() => TABLES),
 ]);
 const APIS = KINDS.credentials.flatMap(({ apis }) =>
-  apis.map(({ dialect, routes, alternatePath }) => {
-    const spelled = alternatePath ? withPolicyPaths({ alternatePath }, routes) : routes;
+  apis.map(({ dialect, routes, otherPaths }) => {
+    const spelled = otherPaths ? withPolicyPaths({ otherPaths }, routes) : routes;
     return new RouteTable(spelled, dialect);
   }),
 );

@@ -58,8 +58,8 @@ export interface PolicyUsageKind {
   giving(env: Env, policy: string, maxAsked: number): Promise<PolicyUsage>;
 }
 
-/** Routes with full paths, the dialect of their requests, and the second spelling of their paths, if they have one. */
-export interface Api extends Pick<TokenRoute, "alternatePath"> {
+/** Routes with full paths, the dialect of their requests, and the other paths of their resources, if they have any. */
+export interface Api extends Pick<TokenRoute, "otherPaths"> {
   readonly dialect: Dialect;
   readonly routes: readonly Route[];
 }

@@ -1,5 +1,6 @@
 import { type Failure, ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
+import type { OtherPaths } from "../policy/acl.ts";
 import type { Operation } from "../policy/operation.ts";
 import type { Installation } from "../system/installation.ts";
 import type { Mount } from "../system/mount.ts";
@@ -78,13 +79,13 @@ export interface TokenRoute extends RouteBase {
    */
   readonly canonicalPath?: (mountPath: string, data: SentData) => string;
   /**
-   * Returns a second path of the same resource that policies can name as well; null when there is none. It runs before
+   * Returns the other paths of the same resource that policies can name as well; null when there are none. It runs before
    * the token is authenticated, so it may read from an existing object, but must not create one.
    */
-  readonly alternatePath?: (
+  readonly otherPaths?: (
     context: Pick<ReadyContext, "env" | "installation">,
     path: string,
-  ) => Promise<string | null>;
+  ) => Promise<OtherPaths | null>;
   /** The path below the mount with which this route shares one rate limit; absent: it has its own. */
   readonly countsAs?: string;
   /** True when a write of a new resource needs `create`, and else `update`. The handler or the action checks that. */
@@ -253,9 +254,9 @@ export function fieldNamesOf(route: Route): ReadonlySet<string> {
   return names;
 }
 
-/** Returns `routes` with policies evaluated for the canonical form of their paths, or for an alternate path as well. */
+/** Returns `routes` with policies evaluated for the canonical form of their paths, or for other paths as well. */
 export function withPolicyPaths(
-  paths: Pick<TokenRoute, "canonicalPath" | "alternatePath">,
+  paths: Pick<TokenRoute, "canonicalPath" | "otherPaths">,
   routes: readonly Route[],
 ): Route[] {
   return routes.map((route) => (route.access === "token" ? { ...route, ...paths } : route));

@@ -17,6 +17,8 @@ export interface AccessRequest {
   readonly path: string;
   /** Second path of the resource, whose rules grant as well. Rules of other spellings (`path-spellings.ts`) only deny. */
   readonly alternatePath?: string | undefined;
+  /** Further paths of the resource, or of what it belongs to, whose rules only deny. Absent: none. */
+  readonly denialPaths?: readonly string[];
   /** Path of the auth mount that serves `path`, with a slash at the end (`auth/…/`); absent: none. */
   readonly mount?: string | undefined;
   /** Fields of the body or of the query. For a list or scan only `limit` is checked. */
@@ -24,6 +26,9 @@ export interface AccessRequest {
   /** TTL of the requested response wrapping; absent without wrapping. */
   readonly wrapTtlSeconds?: Seconds;
 }
+
+/** The paths of the requested resource besides the one of the request. */
+export type OtherPaths = Pick<AccessRequest, "alternatePath" | "denialPaths">;
 
 /** The decision of the policies about one request. */
 export interface Verdict {

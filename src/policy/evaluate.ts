@@ -1,5 +1,5 @@
 import type { Ms } from "../base/clock.ts";
-import { type AccessRequest, type Acl, REFUSED, type Trace, type Verdict } from "./acl.ts";
+import { type AccessRequest, type Acl, type OtherPaths, REFUSED, type Trace, type Verdict } from "./acl.ts";
 import { NO_NAME, type RequestedResource, spellingsOf } from "./path-spellings.ts";
 
 /**
@@ -25,22 +25,22 @@ export function evaluateAcl(acl: Acl, request: AccessRequest, now: Ms, trace?: T
 }
 
 /**
- * True when a rule with `deny` decides about any spelling of the requested path, or about its alternate path, at `now`.
+ * True when a rule with `deny` decides about any spelling of the requested path, or about its other paths, at `now`.
  * Spellings are compared in canonical form; `Acl.check` evaluates the path as it was requested.
  */
 export function isDenied(acl: Acl, request: AskedPaths, now: Ms, trace?: Trace): boolean {
   if (!acl.deniesAnything) return false;
-  const { alternatePath } = request;
-  const alternates = alternatePath === undefined ? [] : [{ path: alternatePath, nameAt: NO_NAME }];
-  return [...spellingsOf(request), ...alternates].some((spelling) => {
+  const { alternatePath, denialPaths = [] } = request;
+  const others = [...(alternatePath === undefined ? [] : [alternatePath]), ...denialPaths];
+  return [...spellingsOf(request), ...others.map((path) => ({ path, nameAt: NO_NAME }))].some((spelling) => {
     const grant = acl.denialOf(spelling, now);
     if (grant) trace?.({ path: spelling.path, grant, refusal: { kind: "deny" } });
     return grant !== null;
   });
 }
 
-/** The paths of a request: its own, and the second path of the same resource, if any. */
-type AskedPaths = RequestedResource & Pick<AccessRequest, "alternatePath">;
+/** The paths of a request: its own, and the other paths of the same resource, if any. */
+type AskedPaths = RequestedResource & OtherPaths;
 
 /** The capabilities of a caller on a path and its alternate path together, in the form of `Acl.capabilities`. */
 export function capabilitiesOf(acl: Acl, asked: AskedPaths, now: Ms): string[] {

@@ -2,6 +2,7 @@ import { nameKey } from "../base/case-folding.ts";
 import { GenerationalCache } from "../base/generational-cache.ts";
 import { objectNamed } from "../base/object-stub.ts";
 import type { Keys } from "../crypto/key-ring.ts";
+import type { OtherPaths } from "../policy/acl.ts";
 import { allPages } from "../storage/pages.ts";
 import type { TeamEnv } from "./env.ts";
 import { readTeamId, readTokenId } from "./ids.ts";
@@ -99,21 +100,30 @@ const MAX_PLACES = 10_000;
 const places = new GenerationalCache<string, string>(MAX_PLACES);
 
 /**
- * The path of a team or of a token below its organization: `organizations/:name/teams/:id`, and for a token
- * `authentication-tokens/:id` or `authentication-token` after it; for a token of the organization itself
- * `organizations/:name/authentication-tokens/:id`. Policies can name it instead of the path of the request. null for
- * other paths, and for a team that does not exist.
+ * The other paths of a team or of a token. The alternate path is that below its organization:
+ * `organizations/:name/teams/:id`, and for a token `authentication-tokens/:id` or `authentication-token` after it; for a
+ * token of the organization itself `organizations/:name/authentication-tokens/:id`. Policies can name it instead of the
+ * path of the request. For a token by its id, rules that deny its team's tokens deny as well. null for other paths, and
+ * for a team that does not exist.
  */
-export async function canonicalTeamPath(env: TeamEnv, keys: Keys, path: string): Promise<string | null> {
+export async function otherTeamPaths(env: TeamEnv, keys: Keys, path: string): Promise<OtherPaths | null> {
   const [, kind, id = "", rest = ""] = PATH.exec(path) ?? [];
   if (!kind) return null;
   const tokenRoute = kind === "authentication-tokens" ? await readTokenId(keys, id) : null;
   const route = tokenRoute ?? (await readTeamId(keys, id));
   const place = route === null ? null : await placeOf(env, route);
   if (place === null) return null;
-  const below =
-    kind === "teams" ? rest : tokenRoute === null ? `/authentication-token${rest}` : `/${kind}/${id}${rest}`;
-  return place + below;
+  if (kind === "teams") return { alternatePath: place + rest };
+  if (tokenRoute === null) return { alternatePath: `${place}/authentication-token${rest}` };
+  const ofTeam = /teams\/[^/]+$/.exec(place)?.[0];
+  return {
+    alternatePath: `${place}/${kind}/${id}${rest}`,
+    // The id does not tell whether it is of the token without a description, so a rule about that one denies all.
+    denialPaths: [
+      `${place}/authentication-token`,
+      ...(ofTeam === undefined ? [] : [`${ofTeam}/${kind}/${id}${rest}`, `${ofTeam}/authentication-token`]),
+    ],
+  };
 }
 
 /** The path of a team below its organization. That of a holder is the organization's. */

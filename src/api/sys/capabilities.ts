@@ -5,7 +5,7 @@ import { currentTime } from "../../base/clock.ts";
 import { MAX_PATH_LENGTH } from "../../base/limits.ts";
 import { DENIED, err, type Failure, invalid, ok, type Result, refuse } from "../../base/result.ts";
 import { aclOfToken } from "../../identity/entity-copies.ts";
-import { type Acl, compileAcl } from "../../policy/acl.ts";
+import { type Acl, compileAcl, type OtherPaths } from "../../policy/acl.ts";
 import { capabilitiesOf } from "../../policy/evaluate.ts";
 import { parsePolicy, policyErrorText } from "../../policy/parse.ts";
 import type { TokenRecord } from "../../token/record.ts";
@@ -119,9 +119,9 @@ async function answerByAcl(context: CallContext, paths: readonly string[], acl: 
   const now = currentTime();
   const entries = await Promise.all(
     paths.map(async (path): Promise<[string, string[]]> => {
-      const alternatePath = acl.isRoot ? null : await alternatePathOf(context, path);
+      const others = acl.isRoot ? null : await otherPathsOf(context, path);
       const mount = installation.mountPathServing(path.replace(/^\/+/, ""));
-      return [path, capabilitiesOf(acl, { path, mount, ...(alternatePath !== null && { alternatePath }) }, now)];
+      return [path, capabilitiesOf(acl, { path, mount, ...others }, now)];
     }),
   );
   const only = paths.length === 1 ? entries[0] : undefined;
@@ -129,9 +129,9 @@ async function answerByAcl(context: CallContext, paths: readonly string[], acl: 
   return injectedReply(data);
 }
 
-async function alternatePathOf({ env, installation }: CallContext, path: string): Promise<string | null> {
-  for (const { alternatePath } of env.kinds.credentials.flatMap(({ apis }) => apis)) {
-    const found = (await alternatePath?.({ env, installation }, path)) ?? null;
+async function otherPathsOf({ env, installation }: CallContext, path: string): Promise<OtherPaths | null> {
+  for (const { otherPaths } of env.kinds.credentials.flatMap(({ apis }) => apis)) {
+    const found = (await otherPaths?.({ env, installation }, path)) ?? null;
     if (found !== null) return found;
   }
   return null;

@@ -49,7 +49,7 @@ export const EXPLAIN_RULES_ROUTE: Route = tokenRoute("update", "sys/explain/rule
     accessor: pasted().describe("Its accessor, in the place of the token"),
   }),
   // Who may ask about each path may ask about all of them.
-  alternatePath: async () => "sys/explain/access",
+  otherPaths: async () => ({ alternatePath: "sys/explain/access" }),
   prepare: async ({ fields: { token = "", accessor } }) => {
     if (typeof token !== "string" || token.length > MAX_TOKEN_LENGTH) return refuse("invalid token");
     return (token === "") === (accessor === "") ? refuse("supply either token or accessor") : ok(token);

@@ -3,11 +3,11 @@ import { inGroups } from "../../base/parallel.ts";
 import { joinedUsage } from "../../policy/usage.ts";
 import { reconcileTeams } from "../../team/reconcile-teams.ts";
 import {
-  canonicalTeamPath,
   organizationDirectory,
   organizationNamed,
   organizationObjectName,
   organizationsOf,
+  otherTeamPaths,
   teamObjectName,
   teamRoutesOf,
 } from "../../team/stubs.ts";
@@ -23,7 +23,7 @@ export const TEAMS: CredentialKind = {
     {
       dialect: JSON_API,
       routes: TEAM_ROUTES,
-      alternatePath: ({ env, installation }, path) => canonicalTeamPath(env, installation.keys, path),
+      otherPaths: ({ env, installation }, path) => otherTeamPaths(env, installation.keys, path),
     },
   ],
   holders: [

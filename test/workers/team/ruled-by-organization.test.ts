@@ -75,6 +75,41 @@ describe("a policy for the teams of an organization", () => {
     expect((await api("POST", `teams/${foreign}/authentication-token`, { token })).status).toBe(404);
   });
 
+  it("that denies the tokens of a team denies them by their ids too", async () => {
+    const described = await describeToken(root, foreign, "denied");
+    await generateToken(root, foreign);
+    const allowed = `path "authentication-tokens/*" { capabilities = ["read", "update", "delete"] }`;
+    for (const denied of [
+      `teams/${foreign}/*`,
+      `teams/${foreign}/authentication-token`,
+      `teams/${foreign}/authentication-tokens/+`,
+      "teams/+/authentication-token",
+      "organizations/other/teams/+/authentication-token",
+    ]) {
+      const token = await tokenUnder(root, `${allowed} path "${denied}" { capabilities = ["deny"] }`);
+      const path = `authentication-tokens/${described.id}`;
+      expect([denied, (await api("GET", path, { token })).status]).toEqual([denied, 404]);
+      expect((await api("DELETE", path, { token })).status).toBe(404);
+      const asked = await call("POST", "sys/capabilities", { token: root, body: { token, paths: [path] } });
+      expect(asked.body.data[path]).toEqual(["deny"]);
+    }
+    const other = await tokenUnder(root, `${allowed} path "teams/${team}/*" { capabilities = ["deny"] }`);
+    const path = `authentication-tokens/${described.id}`;
+    expect((await api("GET", path, { token: other })).status).toBe(200);
+    const rotate = await tokenUnder(root, `${allowed} path "teams/+/authentication-token" { capabilities = ["deny"] }`);
+    expect((await api("POST", `${path}/actions/rotate`, { token: rotate })).status).toBe(404);
+    expect((await api("DELETE", path, { token: root })).status).toBe(204);
+  });
+
+  it("that denies the token of an organization denies it by its id too", async () => {
+    const made = await api("POST", "organizations/other/authentication-token", { token: root });
+    const path = `authentication-tokens/${made.body.data.id}`;
+    const allowed = `path "authentication-tokens/*" { capabilities = ["read"] }`;
+    const denied = `path "organizations/other/authentication-token" { capabilities = ["deny"] }`;
+    expect((await api("GET", path, { token: await tokenUnder(root, allowed) })).status).toBe(200);
+    expect((await api("GET", path, { token: await tokenUnder(root, `${allowed} ${denied}`) })).status).toBe(404);
+  });
+
   it("gives sudo over the policies of its teams only", async () => {
     const token = await tokenUnder(root, `path "organizations/acme/teams/*" { capabilities = ["patch", "sudo"] }`);
     const body = resource("teams", { "token-policies": ["default"] });
