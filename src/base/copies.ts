@@ -1,4 +1,5 @@
 import { currentTime, isWithin, LATE, type Ms, orLate } from "./clock.ts";
+import { ClockSteps } from "./clock-steps.ts";
 import { GenerationalCache } from "./generational-cache.ts";
 
 /** How long a cached copy may be used, counted from the start of the read that made it. */
@@ -60,9 +61,14 @@ export function useOfCopy(
   return isWithin(troubleAt, TROUBLE_MS, now) ? renewed : "try";
 }
 
+/** The clock of this isolate: every use of a copy is a reading of it. */
+const clock = new ClockSteps();
+
 /** The start of a read. `keep` compares it with later reads and writes. */
 export interface Reading {
   readonly beganAt: Ms;
+  /** How often the clock was set back before. */
+  readonly clockSteps: number;
   /** Sequence number, common to readings and to writes of this isolate. */
   readonly step: number;
 }
@@ -114,8 +120,16 @@ export class Copies<K, A> {
 
   /** The copy of `key`, if its reading began less than `maxAgeMs` ago. */
   find(key: K, maxAgeMs: Ms): A | undefined {
+    const now = currentTime();
+    const copy = this.#ofKnownAge(key, now);
+    return copy && isWithin(copy.beganAt, maxAgeMs, now) ? copy.answer : undefined;
+  }
+
+  /** The copy of `key`, unless the clock was set back since its reading began. */
+  #ofKnownAge(key: K, now: Ms): Copy<A> | undefined {
+    const steps = clock.countUntil(now);
     const copy = this.#copies.get(key);
-    return copy && isWithin(copy.beganAt, maxAgeMs, currentTime()) ? copy.answer : undefined;
+    return copy?.clockSteps === steps ? copy : undefined;
   }
 
   /**
@@ -125,24 +139,25 @@ export class Copies<K, A> {
    * @param owner required for a policy with a grace.
    */
   async load(key: K, policyOf: PolicyOf<A>, read: () => Promise<A>, owner?: CopyOwner): Promise<A> {
-    const copy = this.#copies.get(key);
+    const now = currentTime();
+    const copy = this.#ofKnownAge(key, now);
     const policy = typeof policyOf === "function" ? policyOf(copy?.answer) : policyOf;
     if (!copy) return this.#readTogether(key, policy, read, owner);
     const readAt = copy.beganAt;
     const troubleAt = owner?.troubleAt ?? Number.NEGATIVE_INFINITY;
     // An owner that does not answer gets one background read at a time, for whichever of its copies.
     const renewed = owner && troubleAt > Number.NEGATIVE_INFINITY ? owner : copy;
-    switch (useOfCopy(readAt, policy, { renewalBegan: renewed.renewalBegan, troubleAt }, currentTime())) {
+    switch (useOfCopy(readAt, policy, { renewalBegan: renewed.renewalBegan, troubleAt }, now)) {
       case "use":
         return copy.answer;
       case "renew":
         if (this.#options.inBackground) {
-          renewed.renewalBegan = currentTime();
+          renewed.renewalBegan = now;
           this.#options.inBackground(this.#tryToRead(key, { ...policy, readAt }, read, owner));
         }
         return copy.answer;
       case "try": {
-        renewed.renewalBegan = currentTime();
+        renewed.renewalBegan = now;
         const answer = await this.#tryToRead(key, { ...policy, readAt }, read, owner);
         return answer === LATE ? copy.answer : answer;
       }
@@ -167,7 +182,8 @@ export class Copies<K, A> {
 
   /** Begins a reading whose answer goes to `keep`. Call it before the call to the object. */
   begin(): Reading {
-    return { beganAt: currentTime(), step: ++this.#steps };
+    const beganAt = currentTime();
+    return { beganAt, clockSteps: clock.countUntil(beganAt), step: ++this.#steps };
   }
 
   /** Keeps the answer of a read, unless a later read or a write of this isolate may be newer. */
@@ -218,7 +234,9 @@ export class Copies<K, A> {
   #underWay(key: K, { maxAgeMs }: CopyPolicy) {
     const other = this.#pending.get(key);
     const newMs = Math.min(maxAgeMs, MAX_UPDATE_DELAY_MS);
-    return other && isWithin(other.reading.beganAt, newMs, currentTime()) ? other : undefined;
+    const now = currentTime();
+    if (other?.reading.clockSteps !== clock.countUntil(now)) return undefined;
+    return isWithin(other.reading.beganAt, newMs, now) ? other : undefined;
   }
 
   /** Waits for a reading that is under way, or else reads. */

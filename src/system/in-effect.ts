@@ -1,13 +1,8 @@
 import type { Ms } from "../base/clock.ts";
+import { CLOCK_STEP_MS } from "../base/clock-steps.ts";
 import type { CopyPolicy } from "../base/copies.ts";
 import { copyLimits, maxCopyAgeMs } from "./copy-age.ts";
 import type { SystemEnv } from "./env.ts";
-
-/**
- * How far a clock may be set back while a copy ages. The age of a copy is the difference of two readings of one
- * clock, so the clocks of isolates need not agree.
- */
-const CLOCK_STEP_MS = 1_000;
 
 /**
  * Age limits of an isolate's copy of the installation. Where other isolates have copies too, there is no grace:

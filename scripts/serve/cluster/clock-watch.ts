@@ -1,16 +1,15 @@
+import { CLOCK_STEP_MS } from "../../../src/base/clock-steps.ts";
+
 /** How often the wall clock is compared with the monotonic clock (ms). */
 const COMPARE_MS = 200;
-/**
- * A clock set back by less is tolerated (ms). The Worker's copies may be used a second longer than their age says
- * (`src/system/in-effect.ts`); half of that second is left for the detection.
- */
-const MAX_STEP_MS = 500;
+/** A clock set back by less is tolerated (ms). The rest of `CLOCK_STEP_MS` is left for the detection. */
+const MAX_STEP_MS = CLOCK_STEP_MS / 2;
 /** A clock that is slowed by NTP, and not set, loses less than this between two comparisons (ms). */
 const SLOWED_MS = 0.5;
 
 /**
  * Notices that the wall clock was set back. The Worker has no other clock for the age of its copies, so it would use them for too
- * long, and accept tokens that a watermark has ended elsewhere.
+ * long, and accept tokens that a watermark has ended elsewhere. It notices that itself (`ClockSteps`) only while it has requests.
  */
 export class ClockWatch {
   /** Highest difference of both clocks, less what a slowed clock may have lost since. */

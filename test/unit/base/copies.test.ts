@@ -50,6 +50,41 @@ describe("a copy", () => {
     expect(copies.find("a", MAX_AGE_MS)).toBeUndefined();
   });
 
+  it("is not used after the clock was set back by more than is waited for, however young it looks", async () => {
+    const copies = new Copies<string, number>(10);
+    await copies.load("a", FRESH, async () => 1);
+    vi.advanceTimersByTime(4_900);
+    expect(await copies.load("a", FRESH, async () => 2)).toBe(1);
+    vi.setSystemTime(Date.now() - 2_000);
+    expect(copies.find("a", MAX_AGE_MS)).toBeUndefined();
+    expect(await copies.load("a", FRESH, async () => 3)).toBe(3);
+    expect(await copies.load("a", FRESH, async () => 4)).toBe(3);
+  });
+
+  it("that was too old is not used again when the clock is set back", async () => {
+    const copies = new Copies<string, number>(10);
+    await copies.load("a", FRESH, async () => 1);
+    vi.advanceTimersByTime(20_000);
+    await expect(copies.load("a", FRESH, () => Promise.reject(new Error("away")))).rejects.toThrow("away");
+    vi.setSystemTime(Date.now() - 18_000);
+    await expect(copies.load("a", FRESH, () => Promise.reject(new Error("away")))).rejects.toThrow("away");
+  });
+
+  it("that was being read while the clock was set back is of unknown age", async () => {
+    const copies = new Copies<string, number>(10);
+    const first = delayed<number>();
+    const loaded = copies.load("a", FRESH, () => first.answer);
+    vi.advanceTimersByTime(900);
+    copies.find("b", MAX_AGE_MS);
+    vi.setSystemTime(Date.now() - 2_000);
+    vi.advanceTimersByTime(100);
+    copies.find("b", MAX_AGE_MS);
+    const second = copies.load("a", FRESH, async () => 2);
+    first.arrive(1);
+    expect([await loaded, await second]).toEqual([1, 2]);
+    expect(copies.find("a", MAX_AGE_MS)).toBe(2);
+  });
+
   it("is not kept when it is undefined, and is kept when it is null", async () => {
     const copies = new Copies<string, number | null | undefined>(10);
     expect(await copies.load("a", FRESH, async () => undefined)).toBeUndefined();

@@ -157,12 +157,12 @@ describe.each(WAYS)("%s", (what, status, make) => {
   const named = (how: string) => `${what} ${how}`.replaceAll(/[^a-z]+/g, "-");
 
   /** Ends a token that the other isolate has just accepted. `during`: what that isolate answers while the request waits. */
-  async function ended(how: string, meanwhile: () => void = () => {}) {
+  async function ended(how: string, meanwhile: (token: string) => Promise<void> | void = () => {}) {
     const { token, end, isOnce } = await make(named(how));
     expect(await statusThere(token)).toBe(200);
     const during: number[] = [];
     const waits = vi.spyOn(scheduler, "wait").mockImplementation(async (ms) => {
-      meanwhile();
+      await meanwhile(token);
       const until = Date.now() + ms;
       for (; Date.now() < until; vi.setSystemTime(Math.min(until, Date.now() + 700))) {
         during.push(await statusThere(token));
@@ -194,6 +194,15 @@ describe.each(WAYS)("%s", (what, status, make) => {
     for (let i = 0; i < 20; i++) expect(await statusThere(token)).toBeGreaterThanOrEqual(500);
     for (const call of away) call.end();
     expect(await statusThere(token)).toBe(403);
+  });
+
+  it("is known at once to an isolate whose clock is set back by more than is waited for", async () => {
+    const { during } = await ended("far back", async (token) => {
+      clockThere = 3_000;
+      expect(await statusThere(token)).toBe(200);
+      clockThere = 1_000;
+    });
+    expect(new Set(during)).toEqual(new Set([403]));
   });
 
   it("holds although its request ends while it waits", async () => {
