@@ -4,13 +4,13 @@ import { attempted } from "../base/lost-call-retry.ts";
 import { DENIED, err, type Failure, ok, type Result } from "../base/result.ts";
 import { maxCopyAgeMs } from "../system/copy-age.ts";
 import { aliasKey, entityCopies, loadGroups, loadState, loadView, policiesWith } from "./entity-copies.ts";
+import { entityOfAlias } from "./entity-of-alias.ts";
 import type { IdentityEnv } from "./env.ts";
 import type { AliasPlace, EntityMetadata, EntityState, EntityView } from "./model.ts";
 import { findEntity } from "./read-entity.ts";
-import { sameMetadata } from "./shard/entity.ts";
+import { sameMetadata } from "./shard/alias-rules.ts";
 import { newEntityId, shardOfAlias } from "./shard/sharding.ts";
 import { identityOf } from "./stubs.ts";
-import { entityOfAlias } from "./writes.ts";
 
 /** Maximum number of aliases in one generation of the cache. */
 const MAX_ALIASES = 1024;

@@ -1,11 +1,12 @@
 import { inGroups } from "../base/parallel.ts";
 import { err, type Failure, ok, type Result, refuse, unavailable } from "../base/result.ts";
+import { releaseAlias } from "./alias-steps.ts";
+import { deleteAlias, writeAlias } from "./alias-writes.ts";
 import type { IdentityEnv } from "./env.ts";
 import type { AliasRecord, EntityRecord } from "./model.ts";
 import { findAlias, findEntity } from "./read-entity.ts";
-import { MAX_ALIAS_CHARACTERS } from "./shard/entity.ts";
+import { MAX_ALIAS_CHARACTERS } from "./shard/alias-rules.ts";
 import { askHomes, homeOf } from "./stubs.ts";
-import { deleteAlias, releaseAlias, writeAlias } from "./writes.ts";
 
 /** Maximum number of entities that are merged at once, and that an entity was ever merged from. */
 export const MAX_MERGED = 100;

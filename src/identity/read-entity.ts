@@ -4,8 +4,9 @@ import { joinedUsage, type PolicyUsage } from "../policy/usage.ts";
 import { loadGroups } from "./entity-copies.ts";
 import type { IdentityEnv } from "./env.ts";
 import type { AliasPlace, AliasRecord, EntityRecord, IdOrName } from "./model.ts";
+import type { AliasOrMoved } from "./shard/alias-list.ts";
+import type { NamePart } from "./shard/entity-search.ts";
 import type { EntityShard } from "./shard/entity-shard.ts";
-import type { AliasOrMoved, NamePart } from "./shard/entity-store.ts";
 import { firstIdAfter, firstShardFrom, type ListOrder, shardOfName } from "./shard/sharding.ts";
 import { askHomes, entityShard, homeOf, identityOf, shardAt, shardOfId } from "./stubs.ts";
 

@@ -4,7 +4,9 @@ import { dataAnswer, NO_CONTENT } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import { NOT_FOUND, ok, type Result, refuse } from "../../base/result.ts";
 import type { Env } from "../../env.ts";
+import { deleteAlias, writeAlias } from "../../identity/alias-writes.ts";
 import { forgetEntities } from "../../identity/entity-copies.ts";
+import { deleteEntities, writeEntity } from "../../identity/entity-writes.ts";
 import { MAX_MERGED } from "../../identity/merge.ts";
 import type { EntityRecord, EntityWrite } from "../../identity/model.ts";
 import { commonWrite, metadataProblem, nameProblem } from "../../identity/name-and-metadata.ts";
@@ -20,7 +22,6 @@ import {
 } from "../../identity/read-entity.ts";
 import { shardOfEntity } from "../../identity/shard/sharding.ts";
 import { identityOf } from "../../identity/stubs.ts";
-import { deleteAlias, deleteEntities, writeAlias, writeEntity } from "../../identity/writes.ts";
 import { untilInEffect } from "../../system/in-effect.ts";
 import { systemOf } from "../../system/system.ts";
 import { entityScope } from "../../system/watermarks.ts";

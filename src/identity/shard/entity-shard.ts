@@ -1,6 +1,6 @@
 import type { Ms } from "../../base/clock.ts";
 import type { CallAttempt } from "../../base/lost-call-retry.ts";
-import { DENIED, err, invalid, NOT_FOUND, ok, type Result } from "../../base/result.ts";
+import { NOT_FOUND, ok, type Result } from "../../base/result.ts";
 import { type PolicyUsage, usageOf } from "../../policy/usage.ts";
 import { Tables } from "../../storage/tables.ts";
 import { GroveObject } from "../../system/grove-object.ts";
@@ -18,38 +18,19 @@ import type {
   MergedInto,
 } from "../model.ts";
 import { identityOf } from "../stubs.ts";
-import {
-  afterLogin,
-  aliasAt,
-  changedEntity,
-  type Entity,
-  entityStateOf,
-  followed,
-  hasOnly,
-  isTooLarge,
-  MAX_ALIAS_CHARACTERS,
-  newEntity,
-  recordOf,
-  withActivated,
-  withMerged,
-  withoutAlias,
-  withoutMerged,
-  withoutReserved,
-  withReserved,
-} from "./entity.ts";
-import {
-  type AliasOrMoved,
-  type AliasOwner,
-  ENTITY_SHARD_MIGRATIONS,
-  EntityStore,
-  type FoundEntity,
-  type NamePart,
-  type StoredEntity,
-} from "./entity-store.ts";
+import { AliasList, type AliasOrMoved } from "./alias-list.ts";
+import { AliasOwners } from "./alias-owners.ts";
+import { type AliasOwner, AliasPointers } from "./alias-pointers.ts";
+import { allAliasesOf } from "./alias-rules.ts";
+import { changedEntity, entityStateOf, newEntity, recordOf } from "./entity.ts";
+import { EntityAliases } from "./entity-aliases.ts";
+import { havingPart, mayHavePart, type NamePart } from "./entity-search.ts";
+import { EntityStore, isGood } from "./entity-store.ts";
+import { Logins } from "./logins.ts";
 import { MERGED_MIGRATIONS, MergedStore } from "./merged-store.ts";
-import { firstAliasId, shardOfAlias, shardOfEntity } from "./sharding.ts";
-
-const TOO_LARGE = invalid(`the aliases of an entity must not have more than ${MAX_ALIAS_CHARACTERS} characters`);
+import { Merges } from "./merges.ts";
+import { shardOfAlias, shardOfEntity } from "./sharding.ts";
+import { ENTITY_SHARD_MIGRATIONS } from "./tables.ts";
 
 /** Maximum number of rows that a search without an index reads: a few ms of the object's thread. */
 const MAX_SEARCHED = 5000;
@@ -68,8 +49,6 @@ interface DeletedEntity {
   readonly mergedIds: readonly string[];
 }
 
-const NOTHING = { metadata: null, policies: null, disabled: null } as const;
-
 /**
  * One of the objects that store the entities. The id of an entity begins with the number of its shard, which is its
  * home. A login creates its entity in the shard that the name of the alias leads to, so that a first login is one
@@ -77,7 +56,13 @@ const NOTHING = { metadata: null, policies: null, disabled: null } as const;
  */
 export class EntityShard extends GroveObject<IdentityEnv> {
   readonly #entities = new EntityStore(this.tables, this.seals);
+  readonly #pointers = new AliasPointers(this.tables);
+  readonly #owners = new AliasOwners(this.#entities, this.#pointers);
+  readonly #logins = new Logins(this.#entities, this.#owners, this.#pointers);
+  readonly #aliases = new EntityAliases(this.#entities);
+  readonly #aliasList = new AliasList(this.#entities, this.#owners, this.#pointers);
   readonly #merged = new MergedStore(new Tables(this.ctx.storage.sql, MERGED_MIGRATIONS, "merged"), this.seals);
+  readonly #merges = new Merges(this.#entities, this.#merged);
 
   constructor(ctx: DurableObjectState, env: IdentityEnv) {
     super(ctx, env, ENTITY_SHARD_MIGRATIONS);
@@ -92,27 +77,13 @@ export class EntityShard extends GroveObject<IdentityEnv> {
    */
   async logIn(
     place: AliasPlace,
-    { metadata, customMetadata }: AliasMetadata,
+    given: AliasMetadata,
     newId: string,
     instead: AliasOwner | null,
     now: Ms,
   ): Promise<Result<{ readonly state: EntityState } | { readonly holder: AliasOwner }>> {
     await this.#openForWrite(shardOfAlias(place));
-    if (instead) this.#entities.drop(place, instead);
-    const found = this.#entities.find(place);
-    if (found === "tampered") return err(DENIED);
-    if (found && "claim" in found) return ok({ holder: found });
-    if (found) {
-      const state = this.#logIn(found, place, metadata, now);
-      if (!state.ok) return state;
-      if (!state.value) throw new Error("an entity is found by an alias that it does not have");
-      return ok({ state: state.value });
-    }
-    const alias = { id: firstAliasId(newId), ...place, metadata: metadata ?? {}, customMetadata };
-    const entity = newEntity(newId, NOTHING, { ...alias, createdAt: now, updatedAt: now }, now);
-    if (isTooLarge(entity)) return err(TOO_LARGE);
-    const state = stateOrDenied(this.#entities.insert(entity, place));
-    return state.ok ? ok({ state: state.value }) : state;
+    return this.#logins.logIn(place, given, newId, instead, now);
   }
 
   /** Like `logIn`, for the entity that a pointer leads to; null when it does not have the alias. */
@@ -123,9 +94,7 @@ export class EntityShard extends GroveObject<IdentityEnv> {
     now: Ms,
   ): Promise<Result<EntityState | null>> {
     await this.keys.open();
-    const found = this.#entities.byId(id);
-    if (found === "tampered") return err(DENIED);
-    return found ? this.#logIn(found, place, metadata, now) : ok(null);
+    return this.#logins.logInto(id, place, metadata, now);
   }
 
   /**
@@ -152,7 +121,7 @@ export class EntityShard extends GroveObject<IdentityEnv> {
   /** Returns an entity by its id, or null. */
   async readEntity(id: string): Promise<EntityRecord | null> {
     await this.keys.open();
-    const found = this.#good(id);
+    const found = this.#entities.good(id);
     return found && recordOf(found.entity);
   }
 
@@ -192,7 +161,7 @@ export class EntityShard extends GroveObject<IdentityEnv> {
     attempt: CallAttempt = {},
   ): Promise<boolean> {
     await this.keys.open();
-    const found = this.#good(id);
+    const found = this.#entities.good(id);
     const written = this.carriedOut.once(attempt, () => {
       if (!found) return NOT_FOUND;
       this.#entities.update(found, changedEntity(found.entity, write, now));
@@ -216,16 +185,13 @@ export class EntityShard extends GroveObject<IdentityEnv> {
   /** Adds ids to the `mergedIds` of an entity. Safe to repeat. @returns false when the entity does not exist. */
   async addMerged(id: string, mergedIds: readonly string[]): Promise<boolean> {
     await this.keys.open();
-    const found = this.#good(id);
-    if (found) this.#entities.update(found, withMerged(found.entity, mergedIds));
-    return found !== null;
+    return this.#merges.add(id, mergedIds);
   }
 
   /** Undoes `addMerged` for ids that were not merged after all. Safe to repeat. */
   async removeMerged(id: string, mergedIds: readonly string[]): Promise<void> {
     await this.keys.open();
-    const found = this.#good(id);
-    if (found) this.#entities.update(found, withoutMerged(found.entity, mergedIds));
+    this.#merges.remove(id, mergedIds);
   }
 
   /**
@@ -240,29 +206,19 @@ export class EntityShard extends GroveObject<IdentityEnv> {
     leaving: readonly AliasRecord[],
   ): Promise<{ readonly merged: boolean; readonly aliases: AliasRecord[] } | null> {
     await this.keys.open();
-    const found = this.#good(id);
-    if (!found) return null;
-    const aliases = allAliasesOf(found.entity);
-    if (!hasOnly(found.entity, leaving)) return { merged: false, aliases };
-    this.#merged.put(id, target);
-    this.#entities.delete(id);
-    return { merged: true, aliases };
+    return this.#merges.mergeInto(id, target, leaving);
   }
 
   /** Makes merged entities lead to `target`; skips others. Safe to repeat. @returns the ids of the merged entities. */
   async redirectMerged(ids: readonly string[], target: string): Promise<string[]> {
     await this.keys.open();
-    return ids.filter((id) => {
-      const before = this.#merged.targetOf(id);
-      if (before !== null && before !== target) this.#merged.put(id, target);
-      return before !== null;
-    });
+    return this.#merges.redirect(ids, target);
   }
 
   /** Returns the ids of `ids` whose entities were merged into `target`. */
   async mergedAmong(ids: readonly string[], target: string): Promise<string[]> {
     await this.keys.open();
-    return ids.filter((id) => this.#entities.byId(id) === null && this.#merged.targetOf(id) === target);
+    return this.#merges.among(ids, target);
   }
 
   /** Forgets entities that were merged into deleted ones. Safe to repeat. */
@@ -289,30 +245,25 @@ export class EntityShard extends GroveObject<IdentityEnv> {
 
   /** Returns the entity that may have an alias. Call it in the shard that the name of the alias leads to. */
   aliasHolder(place: AliasPlace): AliasOwner | null {
-    return this.#entities.holder(place);
+    return this.#owners.holder(place);
   }
 
   /** Returns an alias whose name leads to this entity, or null. Activates a reserved alias, see `followed`. */
   async aliasAt(entityId: string, place: AliasPlace): Promise<AliasRecord | null> {
     await this.keys.open();
-    const found = this.#good(entityId);
-    const entity = found && followed(found.entity, place);
-    if (!entity) return null;
-    if (entity !== found.entity) this.#entities.update(found, entity);
-    const alias = aliasAt(entity, place);
-    return alias && { ...alias, entityId };
+    return this.#aliases.follow(entityId, place);
   }
 
   /** Returns the alias with an id that was generated for an entity of this shard; null when there is none. */
   async readAlias(id: string): Promise<AliasOrMoved | null> {
     await this.keys.open();
-    return this.#entities.aliasById(id);
+    return this.#aliasList.find(id);
   }
 
   /** Returns at most `limit` aliases after the id `after`, in order, with ids generated for entities of this shard. */
   async listAliases(after: string, limit: number): Promise<AliasOrMoved[]> {
     await this.keys.open();
-    return this.#entities.listAliases(after, limit);
+    return this.#aliasList.page(after, limit);
   }
 
   /**
@@ -327,53 +278,37 @@ export class EntityShard extends GroveObject<IdentityEnv> {
     instead: AliasPlace | null,
   ): Promise<Result<"reserved" | "changed" | "another">> {
     await this.keys.open();
-    const found = this.#good(entityId);
-    const isAsSeen = !instead || (found && aliasAt(found.entity, instead)?.id === alias.id);
-    if (!found || !isAsSeen) return ok("changed");
-    const entity = withReserved(found.entity, alias);
-    if (!entity) return ok("another");
-    const written = this.#update(found, entity);
-    return written.ok ? ok("reserved") : written;
+    return this.#aliases.reserve(entityId, alias, instead);
   }
 
-  /** Second step, in the shard that the name of the alias leads to; see `EntityStore.claim`. */
+  /** Second step, in the shard that the name of the alias leads to; see `AliasOwners.claim`. */
   async claimAlias(place: AliasPlace, entityId: string, instead: AliasOwner | null): Promise<AliasOwner | null> {
     await this.#openForWrite(shardOfAlias(place));
-    return this.#entities.claim(place, entityId, instead);
+    return this.#owners.claim(place, entityId, instead);
   }
 
   /** Third step: activates the reserved alias. Safe to repeat. @returns false when it is not reserved any more. */
   async activateAlias(entityId: string, aliasId: string): Promise<boolean> {
     await this.keys.open();
-    const found = this.#good(entityId);
-    if (!found) return false;
-    const entity = withActivated(found.entity, aliasId);
-    if (entity) this.#entities.update(found, entity);
-    return entity !== null || found.entity.aliases.some(({ id }) => id === aliasId);
+    return this.#aliases.activate(entityId, aliasId);
   }
 
   /** Removes an alias, active or reserved, from an entity. @returns false when the entity does not have it. */
   async dropAlias(entityId: string, aliasId: string, attempt: CallAttempt = {}): Promise<boolean> {
     await this.keys.open();
-    const found = this.#good(entityId);
-    const dropped = this.carriedOut.once(attempt, () => {
-      if (!found || !allAliasesOf(found.entity).some(({ id }) => id === aliasId)) return NOT_FOUND;
-      this.#entities.update(found, withoutAlias(found.entity, aliasId));
-      return ok(null);
-    });
+    const dropped = this.carriedOut.once(attempt, () => (this.#aliases.drop(entityId, aliasId) ? ok(null) : NOT_FOUND));
     return dropped.ok;
   }
 
   /** Undoes the first step. Safe to repeat. */
   async dropReservedAlias(entityId: string, aliasId: string): Promise<void> {
     await this.keys.open();
-    const found = this.#good(entityId);
-    if (found) this.#entities.update(found, withoutReserved(found.entity, aliasId));
+    this.#aliases.dropReserved(entityId, aliasId);
   }
 
   /** Deletes the pointer from an alias name to an entity, in the shard that the name leads to. */
   releaseAlias(place: AliasPlace, entityId: string, attempt: CallAttempt = {}): void {
-    this.deleteOnce(attempt, () => this.#entities.release(place, entityId));
+    this.deleteOnce(attempt, () => this.#pointers.release(place, entityId));
   }
 
   /** Returns the entities that have this policy themselves, among the first `MAX_SEARCHED`. */
@@ -385,29 +320,13 @@ export class EntityShard extends GroveObject<IdentityEnv> {
 
   /** Returns at most `limit` ids of entities that may have the part in an id or alias name: pointers can be stale. */
   searchAliases(part: NamePart, limit: number): string[] {
-    return this.#entities.search(part, limit);
+    return mayHavePart(this.tables, part, limit);
   }
 
   /** Returns the ids of `ids` whose entities have the part in their ids or in the names of their aliases. */
   async havingPart(ids: readonly string[], part: NamePart): Promise<string[]> {
     await this.keys.open();
-    return this.#entities.havingPart(ids, part);
-  }
-
-  #logIn(found: StoredEntity, place: AliasPlace, metadata: EntityMetadata | null, now: Ms): Result<EntityState | null> {
-    const entity = afterLogin(found.entity, place, metadata, now);
-    if (!entity) return ok(null);
-    const written = entity === found.entity ? ok(found) : this.#update(found, entity);
-    return written.ok ? stateOrDenied(written.value) : written;
-  }
-
-  #update(found: StoredEntity, entity: Entity): Result<StoredEntity> {
-    return isTooLarge(entity) ? err(TOO_LARGE) : ok(this.#entities.update(found, entity));
-  }
-
-  #good(id: string): StoredEntity | null {
-    const found = this.#entities.byId(id);
-    return isGood(found) ? found : null;
+    return havingPart(this.#entities, ids, part);
   }
 
   /** Opens the keys, and registers this shard in the directory before its first row. */
@@ -415,17 +334,4 @@ export class EntityShard extends GroveObject<IdentityEnv> {
     await this.keys.open();
     if (!this.tables.exist) await identityOf(this.env).admitShard(number);
   }
-}
-
-function allAliasesOf({ id, aliases, reserved }: Entity): AliasRecord[] {
-  return [...aliases, ...reserved].map((alias) => ({ ...alias, entityId: id }));
-}
-
-function isGood(found: FoundEntity): found is StoredEntity {
-  return found !== null && found !== "tampered";
-}
-
-function stateOrDenied({ entity, revision }: StoredEntity): Result<EntityState> {
-  const state = entityStateOf(entity, revision);
-  return state ? ok(state) : err(DENIED);
 }

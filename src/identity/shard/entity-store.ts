@@ -1,37 +1,11 @@
 import { nameKey } from "../../base/case-folding.ts";
+import { err, invalid, ok, type Result } from "../../base/result.ts";
 import type { RowSeals } from "../../storage/row-seals.ts";
 import { SealedTable, type WithSeal } from "../../storage/sealed-table.ts";
-import { columnOf, type Migration, RANDOM_REVISION, type Sql, storedJson } from "../../storage/tables.ts";
-import type { AliasPlace, AliasRecord } from "../model.ts";
-import { type Entity, isSamePlace, recordOf } from "./entity.ts";
-import { entityPrefixOf } from "./sharding.ts";
-
-export const ENTITY_SHARD_MIGRATIONS: readonly Migration[] = [
-  {
-    version: 1,
-    description: "entities, and which entities have the aliases whose names lead here",
-    sql: `
-      CREATE TABLE entities (
-        id TEXT PRIMARY KEY,
-        alias_mount TEXT,
-        alias_key TEXT,
-        name TEXT,
-        content TEXT NOT NULL,
-        directory_version INTEGER NOT NULL,
-        revision INTEGER NOT NULL,
-        seal BLOB
-      ) WITHOUT ROWID;
-      CREATE UNIQUE INDEX entities_by_alias ON entities (alias_mount, alias_key) WHERE alias_mount IS NOT NULL;
-      CREATE TABLE pointers (
-        alias_mount TEXT NOT NULL,
-        alias_key TEXT NOT NULL,
-        entity_id TEXT NOT NULL,
-        claim TEXT NOT NULL,
-        PRIMARY KEY (alias_mount, alias_key)
-      ) WITHOUT ROWID;
-    `,
-  },
-];
+import { columnOf, RANDOM_REVISION, type Sql, storedJson } from "../../storage/tables.ts";
+import type { AliasPlace } from "../model.ts";
+import { isSamePlace, isTooLarge, MAX_ALIAS_CHARACTERS } from "./alias-rules.ts";
+import type { Entity } from "./entity.ts";
 
 interface Columns extends Record<string, SqlStorageValue> {
   id: string;
@@ -59,34 +33,11 @@ export interface StoredEntity {
 /** "tampered": this installation did not write the row. */
 export type FoundEntity = StoredEntity | "tampered" | null;
 
-/** The entity that the name of an alias leads to. Only the entity's own shard knows whether it has the alias. */
-export interface AliasOwner {
-  readonly entityId: string;
-  /** Random value of the last write of the pointer (compare-and-swap); null when the entity was found without one. */
-  readonly claim: string | null;
-}
-
-/** A search text: a part of a name or of an id. */
-export interface NamePart {
-  /** As `nameKey` returns it: the form in which names are compared. */
-  readonly key: string;
-  /** Hex digits of an id, without dashes; null for a text that can't be a part of an id. */
-  readonly id: string | null;
-}
-
-/** An alias; or its id, which was generated for its first entity, and the entity to which an operator moved it. */
-export type AliasOrMoved = AliasRecord | { readonly id: string; readonly movedTo: string };
-
-/** Mount accessor of pointers that are keyed by the id of a moved alias. No mount has an empty accessor. */
-export const BY_ALIAS_ID = "";
-
-const PAGE = 100;
+export const TOO_LARGE = invalid(`the aliases of an entity must not have more than ${MAX_ALIAS_CHARACTERS} characters`);
 
 /**
- * The tables of a shard. A row of an entity has all its data, so that a request reads one row.
- *
- * The shard also has the index of the aliases whose names lead to it. An alias is valid only when its name leads to an
- * entity and that entity's row has the alias. A pointer alone proves nothing, so pointers need no seals.
+ * The entities of a shard. A row has all data of an entity, so that a request reads one row. It is in the index by alias
+ * when the name of one of its aliases leads to this shard, see `AliasOwners`.
  */
 export class EntityStore {
   readonly #sql: Sql;
@@ -102,13 +53,19 @@ export class EntityStore {
     return this.#one("WHERE id = ?", id);
   }
 
-  #byAlias({ mountAccessor, name }: AliasPlace): FoundEntity {
+  /** The entity of this id, if its row is as this installation wrote it; else null. */
+  good(id: string): StoredEntity | null {
+    const found = this.byId(id);
+    return isGood(found) ? found : null;
+  }
+
+  byAlias({ mountAccessor, name }: AliasPlace): FoundEntity {
     // Without LIMIT SQLite reads one row more: a unique index on nullable columns does not end a search at its match.
     return this.#one("WHERE alias_mount = ? AND alias_key = ? LIMIT 1", mountAccessor, nameKey(name));
   }
 
-  /** Returns the id of the entity that `#byAlias` finds, also when its row was tampered with. */
-  #idByAlias({ mountAccessor, name }: AliasPlace): string | null {
+  /** Returns the id of the entity that `byAlias` finds, also when its row was tampered with. */
+  idByAlias({ mountAccessor, name }: AliasPlace): string | null {
     const query = "SELECT id FROM entities WHERE alias_mount = ? AND alias_key = ? LIMIT 1";
     return columnOf<string>(this.#sql, query, mountAccessor, nameKey(name))[0] ?? null;
   }
@@ -151,103 +108,21 @@ export class EntityStore {
     return this.#write(entity, isIndexed ? indexed : null, version);
   }
 
+  /** `update` for changed aliases: a refusal (400) when they become too large. */
+  updateBounded(found: StoredEntity, entity: Entity): Result<StoredEntity> {
+    return isTooLarge(entity) ? err(TOO_LARGE) : ok(this.update(found, entity));
+  }
+
   delete(id: string): void {
     this.#sealed.delete(id);
   }
 
-  /** Returns the entity itself when this shard finds it by the alias, else the entity that its pointer leads to. */
-  find(place: AliasPlace): FoundEntity | AliasOwner {
-    return this.#byAlias(place) ?? this.#pointer(place);
-  }
-
-  holder(place: AliasPlace): AliasOwner | null {
-    const entityId = this.#idByAlias(place);
-    return entityId === null ? this.#pointer(place) : { entityId, claim: null };
-  }
-
-  /**
-   * Makes the name of an alias lead to an entity, unless it leads to another. Returns null, or the current holder.
-   * @param instead a holder that may be replaced if its claim is unchanged: the caller found that it does not have the
-   *   alias, or moves the alias away from it.
-   */
-  claim(place: AliasPlace, entityId: string, instead: AliasOwner | null): AliasOwner | null {
-    const holder = this.holder(place);
-    const isInTheWay = holder !== null && holder.entityId !== entityId;
-    if (isInTheWay && !(holder.entityId === instead?.entityId && holder.claim === instead.claim)) return holder;
-    if (holder?.entityId === entityId && holder.claim === null) return null;
-    this.#takeFromIndex(place);
-    const statement = "INSERT OR REPLACE INTO pointers (alias_mount, alias_key, entity_id, claim) VALUES (?, ?, ?, ?)";
-    this.#sql.exec(statement, place.mountAccessor, nameKey(place.name), entityId, crypto.randomUUID());
-    return null;
-  }
-
-  release({ mountAccessor, name }: AliasPlace, entityId: string): void {
-    const statement = "DELETE FROM pointers WHERE alias_mount = ? AND alias_key = ? AND entity_id = ?";
-    this.#sql.exec(statement, mountAccessor, nameKey(name), entityId);
-  }
-
-  /** Deletes the pointer if its claim is still that of the holder. */
-  drop({ mountAccessor, name }: AliasPlace, { claim }: AliasOwner): void {
-    const statement = "DELETE FROM pointers WHERE alias_mount = ? AND alias_key = ? AND claim = ?";
-    this.#sql.exec(statement, mountAccessor, nameKey(name), claim);
-  }
-
-  search({ key, id }: NamePart, limit: number): string[] {
-    const query = `SELECT id FROM entities WHERE instr(alias_key, ?1) > 0 OR instr(replace(id, '-', ''), ?2) > 0
-      UNION SELECT entity_id FROM pointers WHERE alias_mount <> '' AND instr(alias_key, ?1) > 0 LIMIT ?3`;
-    return columnOf(this.#sql, query, key, id, limit);
-  }
-
-  havingPart(ids: readonly string[], { key, id: digits }: NamePart): string[] {
-    return ids.filter((id) => {
-      const found = this.byId(id);
-      if (found === null || found === "tampered") return false;
-      const isInId = digits !== null && id.replaceAll("-", "").includes(digits);
-      return isInId || found.entity.aliases.some(({ name }) => nameKey(name).includes(key));
-    });
-  }
-
-  aliasById(id: string): AliasOrMoved | null {
-    const prefix = entityPrefixOf(id);
-    for (const entity of this.list(prefix, PAGE)) {
-      if (!entity.id.startsWith(prefix)) break;
-      const alias = recordOf(entity).aliases.find((one) => one.id === id);
-      if (alias) return alias;
-    }
-    const pointer = this.holder({ mountAccessor: BY_ALIAS_ID, name: id });
-    return pointer && { id, movedTo: pointer.entityId };
-  }
-
-  listAliases(after: string, limit: number): AliasOrMoved[] {
-    const own: AliasRecord[] = [];
-    for (let first = entityPrefixOf(after); own.length < limit; ) {
-      const page = this.list(first, PAGE);
-      const aliases = page.flatMap((entity) => recordOf(entity).aliases);
-      own.push(...aliases.filter(({ id, entityId }) => id > after && entityPrefixOf(id) === entityPrefixOf(entityId)));
-      const last = page.at(-1);
-      if (!last || page.length < PAGE) break;
-      // The least text that is greater than the last id.
-      first = `${last.id}\0`;
-    }
-    const query = `SELECT alias_key AS id, entity_id AS movedTo FROM pointers
-      WHERE alias_mount = ? AND alias_key > ? ORDER BY alias_key LIMIT ?`;
-    const moved = this.#sql.exec<{ id: string; movedTo: string }>(query, BY_ALIAS_ID, after, limit).toArray();
-    return [...own, ...moved].sort((a, b) => (a.id < b.id ? -1 : 1)).slice(0, limit);
-  }
-
-  #pointer({ mountAccessor, name }: AliasPlace): AliasOwner | null {
-    const query = "SELECT entity_id AS entityId, claim FROM pointers WHERE alias_mount = ? AND alias_key = ?";
-    return (
-      this.#sql.exec<{ entityId: string; claim: string }>(query, mountAccessor, nameKey(name)).toArray()[0] ?? null
-    );
-  }
-
   /** Removes the entity with this alias from the index, so that a pointer can replace it. Deletes a tampered row. */
-  #takeFromIndex(place: AliasPlace): void {
-    const found = this.#byAlias(place);
-    const id = this.#idByAlias(place);
+  takeFromIndex(place: AliasPlace): void {
+    const found = this.byAlias(place);
+    const id = this.idByAlias(place);
     if (found === "tampered" && id !== null) this.delete(id);
-    else if (found !== null && found !== "tampered") {
+    else if (isGood(found)) {
       this.#dropFromIndex(found.entity.id);
       this.#write(found.entity, null, found.directoryVersion);
     }
@@ -276,6 +151,11 @@ export class EntityStore {
     const indexed = mountAccessor === null || name === null ? null : { mountAccessor, name };
     return { entity: entityOf(row), indexed, directoryVersion, revision };
   }
+}
+
+/** True for an entity whose row is as this installation wrote it. */
+export function isGood(found: FoundEntity): found is StoredEntity {
+  return found !== null && found !== "tampered";
 }
 
 function columnsOf(entity: Entity, indexed: AliasPlace | null, directoryVersion: number): Columns {

@@ -6,8 +6,8 @@ import { forgetEntities, loadEntity } from "../../../src/identity/entity-copies.
 import { entityForLogin } from "../../../src/identity/entity-for-login.ts";
 import type { AliasRecord, EntityAlias } from "../../../src/identity/model.ts";
 import { findEntity, listEntities, readAlias } from "../../../src/identity/read-entity.ts";
+import { BY_ALIAS_ID } from "../../../src/identity/shard/alias-pointers.ts";
 import { EntityShard } from "../../../src/identity/shard/entity-shard.ts";
-import { BY_ALIAS_ID } from "../../../src/identity/shard/entity-store.ts";
 import { newAliasId, newEntityId, shardOfAlias } from "../../../src/identity/shard/sharding.ts";
 import { homeOf, identityOf, shardAt, shardOfId } from "../../../src/identity/stubs.ts";
 import { initializedAlone } from "../../support/audit-store.ts";

@@ -1,10 +1,11 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { forgetEntities, loadEntity } from "../../../src/identity/entity-copies.ts";
 import { entityForLogin } from "../../../src/identity/entity-for-login.ts";
+import { deleteEntities, writeEntity } from "../../../src/identity/entity-writes.ts";
+import { writeGroup } from "../../../src/identity/group-writes.ts";
 import type { EntityWrite, GroupWrite } from "../../../src/identity/model.ts";
 import { EntityShard } from "../../../src/identity/shard/entity-shard.ts";
 import { homeOf } from "../../../src/identity/stubs.ts";
-import { deleteEntities, writeEntity, writeGroup } from "../../../src/identity/writes.ts";
 import { atCalls } from "../../support/calls.ts";
 import { costOf } from "../../support/costs.ts";
 import { Meter } from "../../support/meter.ts";
