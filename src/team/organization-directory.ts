@@ -36,12 +36,21 @@ export class OrganizationDirectory extends GroveObject<TeamEnv> {
     upsert(this.tables, "organizations", ["name_key"], row);
   }
 
-  /** Removes the organization with this name and id. Safe to repeat. */
+  /** Removes the organization with this name and id, and remembers its end for a minute. Safe to repeat. */
   remove(name: string, organizationId: string): void {
+    this.carriedOut.add({ callId: organizationId }, "end");
     const query = "SELECT * FROM organizations WHERE name_key = ?";
     const [row] = this.tables.exec<OrganizationRow>(query, nameKey(name)).toArray();
     if (!row || recordOf(row).organizationId !== organizationId) return;
     this.tables.exec("DELETE FROM organizations WHERE row = ?", row.row);
+  }
+
+  /**
+   * True when the organization with this id was deleted within the last minute. An id is generated for one call that
+   * creates an organization, so it identifies the call.
+   */
+  hasEnded(organizationId: string): boolean {
+    return this.carriedOut.has({ callId: organizationId }, "end");
   }
 
   /** A page of the organizations whose name contains `part` (in any case), by name. */

@@ -2,7 +2,7 @@ import { nameKey } from "../base/case-folding.ts";
 import { currentTime } from "../base/clock.ts";
 import type { CallAttempt } from "../base/lost-call-retry.ts";
 import { inGroups } from "../base/parallel.ts";
-import { LOST } from "../base/platform-errors.ts";
+import { LOST, unlessMethodIsMissing } from "../base/platform-errors.ts";
 import { err, NOT_FOUND, ok, type Result } from "../base/result.ts";
 import { type PolicyUsage, usageOf } from "../policy/usage.ts";
 import { type PageRequest, type RowPage, rowAfter } from "../storage/pages.ts";
@@ -82,14 +82,17 @@ export class Organization extends GroveObject<TeamEnv> {
   }
 
   /**
-   * Creates the organization. The name of a deleted organization stays taken until its deletion is complete. Refused when
-   * an earlier attempt of the call may have made it, and it is deleted.
+   * Creates the organization. The name of a deleted organization stays taken until its deletion is complete. What an
+   * earlier attempt of the call has made, and another request has deleted, does not come back.
    */
   async create(record: OrganizationRecord, attempt: CallAttempt = {}): Promise<Result<OrganizationRecord>> {
     await this.keys.open();
+    const ended = attempt.again && !this.tables.exist ? await this.#hasEnded(record) : false;
+    if (ended) return ok(record);
     const created = this.carriedOut.once(attempt, () => {
       if (this.tables.exist) return err(NAME_TAKEN);
-      if (attempt.again) return err(LOST);
+      // The directory of 1.0.0-rc.1 can't tell whether the organization was made and deleted.
+      if (ended === null) return err(LOST);
       this.#record = record;
       this.#store.create(record, currentTime() + CHECK_EVERY_MS);
       return ok(null);
@@ -356,6 +359,11 @@ export class Organization extends GroveObject<TeamEnv> {
     const before = this.#record;
     if (before && before[name] === undefined) this.#write({ ...before, [name]: newId });
     return this.#record;
+  }
+
+  /** Asks the directory, since a deletion also deletes the calls that this object has carried out. */
+  #hasEnded({ organizationId }: OrganizationRecord): Promise<boolean | null> {
+    return unlessMethodIsMissing(organizationDirectory(this.env).hasEnded(organizationId));
   }
 
   #lacksOwners(): boolean {

@@ -65,7 +65,7 @@ export function organizationObjectName(name: string): string {
 
 /** How the directory of organizations is called in a cluster. */
 const DIRECTORY_RULES = {
-  repeated: ["list", "after", "put", "remove"],
+  repeated: ["list", "after", "put", "remove", "hasEnded"],
 } as const;
 
 export function organizationDirectory(env: TeamEnv): ReturnType<TeamEnv["ORGANIZATION_DIRECTORY"]["getByName"]> {

@@ -811,9 +811,38 @@ describe("organizations in a cluster", () => {
     expect((await ask("GET", `teams/${body.data.id}`)).status).toBe(200);
   });
 
-  it("are created once, and not at all when it is not known whether they were", async () => {
-    atNth(Organization, "create", 1, losing("after"));
-    expect((await create("made")).status).toBe(201);
+  it.each(WHEN)("are created once: the call is lost %s they were made", async (when) => {
+    atNth(Organization, "create", 1, losing(when));
+    expect((await create(`made-${when}`)).status).toBe(201);
+    expect((await ask("GET", `organizations/made-${when}`)).status).toBe(200);
+    expect((await create(`made-${when}`)).status).toBe(422);
+  });
+
+  it("are created once by two attempts at the same time", async () => {
+    const first = Promise.withResolvers<void>();
+    const { calls } = atCalls(Organization, "create", async ({ proceed }) => {
+      if (calls.length > 1) return proceed();
+      void proceed().then(() => first.resolve());
+      throw new Error(LOST);
+    });
+    expect((await create("together")).status).toBe(201);
+    await first.promise;
+    expect((await ask("GET", "organizations?q=together")).body.data).toHaveLength(1);
+  });
+
+  it("are not created when their name was taken before the repetition", async () => {
+    atNth(
+      Organization,
+      "create",
+      1,
+      losing("before", () => create("taken")),
+    );
+    expect((await create("taken")).status).toBe(503);
+    expect((await create("taken")).status).toBe(422);
+  });
+
+  it("are not created when the directory, of 1.0.0-rc.1, can't tell whether they were", async () => {
+    failing(OrganizationDirectory, "hasEnded", 'The RPC receiver does not implement the method "hasEnded".');
     atNth(Organization, "create", 1, losing("before"));
     expect((await create("perhaps")).status).toBe(503);
     expect((await create("perhaps")).status).toBe(201);
@@ -826,8 +855,9 @@ describe("organizations in a cluster", () => {
       1,
       losing("after", () => ask("DELETE", "organizations/deleted")),
     );
-    expect((await create("deleted")).status).toBe(503);
+    expect((await create("deleted")).status).toBe(201);
     expect((await ask("GET", "organizations/deleted")).status).toBe(404);
+    expect((await create("deleted")).status).toBe(201);
     await createOrganization(root, "keeping");
     let deleted = "";
     atNth(
