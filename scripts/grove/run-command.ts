@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { asCalled, fileFailure, helpAsCalled, isBinary, isOfFile, versionOf } from "../local/command-line.ts";
+import { InputCompressed } from "../local/input-text.ts";
 import { addressProblem } from "../local/server-address.ts";
 import { tokenIn } from "../local/token-from-environment.ts";
 import { PROGRAM_HELPS } from "../program-helps.ts";
@@ -86,7 +87,7 @@ const UNDONE: Readonly<Partial<Record<GroveCommand["kind"], string>>> = {
 function failedHere(error: unknown): Called<never> | "interrupted" {
   if (error instanceof Interrupted) return "interrupted";
   if (isOfFile(error)) return failed(fileFailure(error));
-  if (error instanceof InputTooLong) return failed(error.message);
+  if (error instanceof InputTooLong || error instanceof InputCompressed) return failed(error.message);
   throw error;
 }
 

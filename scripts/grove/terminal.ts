@@ -1,5 +1,6 @@
 import { createInterface } from "node:readline/promises";
 import { type Readable, Writable } from "node:stream";
+import { textOf } from "../local/input-text.ts";
 import { type Line, linesIn } from "../local/long-lines.ts";
 import type { GroveClient } from "./client.ts";
 
@@ -216,15 +217,19 @@ export async function typedUnseen(input: Readable, output: Writable, question: s
   return line;
 }
 
-/** All of an input. @throws InputTooLong */
+/** All of an input. @throws InputTooLong, InputCompressed */
 export async function readAll(input: Readable): Promise<string> {
-  const pieces: Buffer[] = [];
+  let text = "";
+  for await (const piece of textOf(bounded(input))) text += piece;
+  return text;
+}
+
+async function* bounded(input: Readable): AsyncGenerator<Buffer> {
   let length = 0;
   for await (const piece of input) {
     const bytes = Buffer.from(piece);
     length += bytes.length;
     if (length > MAX_INPUT) throw new InputTooLong();
-    pieces.push(bytes);
+    yield bytes;
   }
-  return Buffer.concat(pieces).toString();
 }

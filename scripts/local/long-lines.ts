@@ -1,5 +1,5 @@
 import type { Readable } from "node:stream";
-import { StringDecoder } from "node:string_decoder";
+import { textOf } from "./input-text.ts";
 
 /** A line of an input, or a piece of a very long line. */
 export interface Line {
@@ -13,12 +13,11 @@ const MAX_LINE = 262_144;
 /** Characters of the end of a piece that the next piece repeats, so that no token is cut in two. */
 const OVERLAP = 32_768;
 
-/** The lines of an input of any length. A very long line is given in pieces that overlap. */
+/** The lines of an input of any length. A very long line is given in pieces that overlap. @throws InputCompressed */
 export async function* linesIn(input: Readable | AsyncIterable<Buffer>): AsyncGenerator<Line> {
-  const decoder = new StringDecoder("utf8");
   let [number, rest] = [1, ""];
-  for await (const piece of input) {
-    const lines = (rest + decoder.write(Buffer.from(piece))).split("\n");
+  for await (const piece of textOf(input)) {
+    const lines = (rest + piece).split("\n");
     rest = lines.pop() ?? "";
     for (const text of lines) {
       yield { number, text: withoutReturn(text) };
@@ -29,7 +28,6 @@ export async function* linesIn(input: Readable | AsyncIterable<Buffer>): AsyncGe
       rest = rest.slice(MAX_LINE - OVERLAP);
     }
   }
-  rest += decoder.end();
   if (rest !== "") yield { number, text: withoutReturn(rest) };
 }
 

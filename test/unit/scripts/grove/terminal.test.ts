@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { closeSync, existsSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { PassThrough, Writable } from "node:stream";
+import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { InputTooLong, Interrupted, readAll, typed, typedUnseen } from "../../../../scripts/grove/terminal.ts";
 
@@ -48,6 +49,13 @@ it("an input that is too long is not taken in part", async () => {
 
 describe("the commands of grove as programs", () => {
   const program = join(import.meta.dirname, "../../../../scripts/grove.ts");
+
+  it("refuse to find nothing in a compressed file, and end with 1", () => {
+    const input = gzipSync("a log\nVAULT_TOKEN=s.secret\n".repeat(99));
+    const { status, stdout, stderr } = spawnSync(process.execPath, [program, "find"], { input, encoding: "utf8" });
+    const message = "grove: this is a compressed file: unpack it, and give what is in it\n";
+    expect({ status, stdout, stderr }).toEqual({ status: 1, stdout: "", stderr: message });
+  });
 
   it.runIf(existsSync("/dev/full"))("say that standard output can't be written, and end with 1", () => {
     const full = openSync("/dev/full", "w");
