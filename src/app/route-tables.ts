@@ -157,7 +157,7 @@ export async function accessOf(
   const data = presentFields(found?.route ?? null, request.data);
   const route = found?.route.access === "token" ? found.route : null;
   const mountPath = found?.mountPath ?? request.path;
-  const others = await route?.otherPaths?.(context, request.path);
+  const others = await route?.otherPaths?.(context, request.path, data);
   const base = request.path.slice(0, request.path.length - mountPath.length);
   const path = base + (route?.canonicalPath?.(mountPath, data) ?? mountPath);
   const mount = found ? base : context.installation.mountPathServing(request.path);

@@ -79,12 +79,14 @@ export interface TokenRoute extends RouteBase {
    */
   readonly canonicalPath?: (mountPath: string, data: SentData) => string;
   /**
-   * Returns the other paths of the same resource that policies can name as well; null when there are none. It runs before
-   * the token is authenticated, so it may read from an existing object, but must not create one.
+   * Returns the other paths of the same resource, or of those that the body names, that policies can name as well; null
+   * when there are none. It runs before the token is authenticated, so it may read from an existing object, but must not
+   * create one.
    */
   readonly otherPaths?: (
     context: Pick<ReadyContext, "env" | "installation">,
     path: string,
+    data?: SentData,
   ) => Promise<OtherPaths | null>;
   /** The path below the mount with which this route shares one rate limit; absent: it has its own. */
   readonly countsAs?: string;

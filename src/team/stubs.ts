@@ -1,9 +1,11 @@
 import { nameKey } from "../base/case-folding.ts";
 import { GenerationalCache } from "../base/generational-cache.ts";
 import { objectNamed } from "../base/object-stub.ts";
+import { inGroups } from "../base/parallel.ts";
 import type { Keys } from "../crypto/key-ring.ts";
 import type { OtherPaths } from "../policy/acl.ts";
 import { allPages } from "../storage/pages.ts";
+import { isObject } from "../wire/fields.ts";
 import type { TeamEnv } from "./env.ts";
 import { readTeamId, readTokenId } from "./ids.ts";
 import type { TeamRecord } from "./record.ts";
@@ -95,6 +97,11 @@ export async function teamRoutesOf(env: TeamEnv): Promise<string[]> {
 /** The path of a team or of a token: the first segment, the id, and what follows. */
 const PATH = /^(teams|authentication-tokens)\/([^/]+)(\/.*)?$/;
 
+/** The path of the tokens of an organization, where several are deleted by their ids. */
+const OF_SEVERAL_TOKENS = /^organizations\/[^/]+\/team-tokens$/;
+/** Maximum number of tokens that one request deletes. */
+export const MAX_DELETED_TOKENS = 100;
+
 const MAX_PLACES = 10_000;
 /** By the route of a team: its path below its organization, which never changes. */
 const places = new GenerationalCache<string, string>(MAX_PLACES);
@@ -103,10 +110,17 @@ const places = new GenerationalCache<string, string>(MAX_PLACES);
  * The other paths of a team or of a token. The alternate path is that below its organization:
  * `organizations/:name/teams/:id`, and for a token `authentication-tokens/:id` or `authentication-token` after it; for a
  * token of the organization itself `organizations/:name/authentication-tokens/:id`. Policies can name it instead of the
- * path of the request. For a token by its id, rules that deny its team's tokens deny as well. null for other paths, and
- * for a team that does not exist.
+ * path of the request. For a token by its id, rules that deny its team's tokens deny as well, also when `data`, the
+ * document of a deletion, has the id. null for other paths, and for a team that does not exist.
  */
-export async function otherTeamPaths(env: TeamEnv, keys: Keys, path: string): Promise<OtherPaths | null> {
+export async function otherTeamPaths(
+  env: TeamEnv,
+  keys: Keys,
+  path: string,
+  { data: named }: Readonly<Record<string, unknown>> = {},
+): Promise<OtherPaths | null> {
+  if (Array.isArray(named) && OF_SEVERAL_TOKENS.test(path))
+    return { denialPaths: await pathsOfTokens(env, keys, named) };
   const [, kind, id = "", rest = ""] = PATH.exec(path) ?? [];
   if (!kind) return null;
   const tokenRoute = kind === "authentication-tokens" ? await readTokenId(keys, id) : null;
@@ -124,6 +138,19 @@ export async function otherTeamPaths(env: TeamEnv, keys: Keys, path: string): Pr
       ...(ofTeam === undefined ? [] : [`${ofTeam}/${kind}/${id}${rest}`, `${ofTeam}/authentication-token`]),
     ],
   };
+}
+
+/** All paths of the tokens whose ids a document has. More than a deletion takes are left out: it is refused. */
+async function pathsOfTokens(env: TeamEnv, keys: Keys, named: readonly unknown[]): Promise<string[]> {
+  const paths = named.slice(0, MAX_DELETED_TOKENS).flatMap((item) => {
+    const id = isObject(item) ? item.id : null;
+    return typeof id === "string" && id.startsWith("at-") ? [`authentication-tokens/${id}`] : [];
+  });
+  const found = await inGroups([...new Set(paths)], async (path) => {
+    const { alternatePath, denialPaths = [] } = (await otherTeamPaths(env, keys, path)) ?? {};
+    return [path, ...(alternatePath === undefined ? [] : [alternatePath]), ...denialPaths];
+  });
+  return [...new Set(found.flat())];
 }
 
 /** The path of a team below its organization. That of a holder is the organization's. */

@@ -23,7 +23,7 @@ export const TEAMS: CredentialKind = {
     {
       dialect: JSON_API,
       routes: TEAM_ROUTES,
-      otherPaths: ({ env, installation }, path) => otherTeamPaths(env, installation.keys, path),
+      otherPaths: ({ env, installation }, path, data) => otherTeamPaths(env, installation.keys, path, data),
     },
   ],
   holders: [

@@ -9,7 +9,7 @@ import { readTeamId, readTokenId } from "../../team/ids.ts";
 import { descriptionProblem } from "../../team/rules/team-settings.ts";
 import { ALREADY_ROTATED } from "../../team/rules/token-lifetime.ts";
 import { readTokenOrder, TOKEN_SORTS } from "../../team/rules/token-order.ts";
-import { teamAt } from "../../team/stubs.ts";
+import { MAX_DELETED_TOKENS, teamAt } from "../../team/stubs.ts";
 import { ANY_FIELDS, fieldSchema, readValues, strictSchema, type Values } from "../../wire/field-schema.ts";
 import { isObject, sent } from "../../wire/fields.ts";
 import { exact, exactString, oneOf } from "../../wire/json-type-fields.ts";
@@ -57,8 +57,7 @@ const ROTATION = strictSchema({
   ).describe("A repeat with the same key within a day answers the same token"),
 });
 
-const MAX_DELETED = 100;
-const DELETED = `data must be a list of 1 to ${MAX_DELETED} authentication-tokens with their ids`;
+const DELETED = `data must be a list of 1 to ${MAX_DELETED_TOKENS} authentication-tokens with their ids`;
 
 /** Clients that are generated from HCP Terraform's description, as go-tfe 2, send no type. */
 const IDENTIFIER = fieldSchema({
@@ -215,7 +214,7 @@ async function rotate(context: CallContext<unknown, Values<typeof ROTATION>>): A
 }
 
 function readIds(data: unknown): Result<readonly string[]> {
-  if (!Array.isArray(data) || data.length < 1 || data.length > MAX_DELETED) return refused("/data", DELETED);
+  if (!Array.isArray(data) || data.length < 1 || data.length > MAX_DELETED_TOKENS) return refused("/data", DELETED);
   const ids = new Set<string>();
   for (const item of data) {
     const read = isObject(item) ? readValues(IDENTIFIER, item) : null;

@@ -101,6 +101,25 @@ describe("a policy for the teams of an organization", () => {
     expect((await api("DELETE", path, { token: root })).status).toBe(204);
   });
 
+  it("that denies tokens of a team denies them in a list of tokens to delete", async () => {
+    const described = await describeToken(root, foreign, "listed");
+    const body = { data: [{ type: "authentication-tokens", id: described.id }] };
+    const path = "organizations/other/team-tokens";
+    const allowed = `path "organizations/other/*" { capabilities = ["delete"] }`;
+    for (const denied of [
+      `teams/${foreign}/*`,
+      "teams/+/authentication-token",
+      "organizations/other/teams/+/authentication-token",
+      `authentication-tokens/${described.id}`,
+      "organizations/other/teams/+/authentication-tokens/*",
+    ]) {
+      const token = await tokenUnder(root, `${allowed} path "${denied}" { capabilities = ["deny"] }`);
+      expect([denied, (await api("DELETE", path, { token, body })).status]).toEqual([denied, 404]);
+    }
+    const other = await tokenUnder(root, `${allowed} path "teams/${team}/*" { capabilities = ["deny"] }`);
+    expect((await api("DELETE", path, { token: other, body })).status).toBe(204);
+  });
+
   it("that denies the token of an organization denies it by its id too", async () => {
     const made = await api("POST", "organizations/other/authentication-token", { token: root });
     const path = `authentication-tokens/${made.body.data.id}`;
