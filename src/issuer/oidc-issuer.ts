@@ -135,7 +135,8 @@ export class OidcIssuer extends GroveObject<IssuerEnv> {
   }
 
   /** Deletes a key that no role uses. */
-  deleteKey(name: string, attempt: CallAttempt = {}): Result<null> {
+  async deleteKey(name: string, attempt: CallAttempt = {}): Promise<Result<null>> {
+    await this.keys.open();
     return this.carriedOut.once(attempt, () => {
       if (name === DEFAULT_KEY) return refuse(`deletion of key "${DEFAULT_KEY}" not allowed`);
       const { names } = this.#store.rolesOf(name);

@@ -5,6 +5,7 @@ import { SIGNING_ALGORITHMS } from "../../../src/issuer/key-and-role-config.ts";
 import { OidcIssuer, oidcIssuerOf } from "../../../src/issuer/oidc-issuer.ts";
 import { forgetPublishedKeys } from "../../../src/issuer/published-keys.ts";
 import { atNth, callsTo } from "../../support/calls.ts";
+import { crash } from "../../support/objects.ts";
 import { rowsOf, storedText } from "../../support/rows.ts";
 import { bindings, bodyOf, call, createToken, initialized } from "../../support/service.ts";
 import { changeRows, deleteRows, insertRows } from "../../support/storage-writer.ts";
@@ -193,6 +194,14 @@ describe("a key", () => {
     expect((await call("DELETE", oidc("key/default"), { token: root })).status).toBe(400);
     await call("DELETE", oidc("role/user"), { token: root });
     expect((await call("DELETE", oidc("key/used"), { token: root })).status).toBe(204);
+  });
+
+  it("is deleted by the first call of a new instance of the object, which has no keys yet", async () => {
+    await post(oidc("key/asleep"), { algorithm: "ES256" });
+    const { revision = null } = (await oidcIssuerOf(bindings).published(null)) ?? {};
+    await crash(oidcIssuerOf(bindings));
+    expect((await call("DELETE", oidc("key/asleep"), { token: root })).status).toBe(204);
+    expect(await oidcIssuerOf(bindings).published(revision)).not.toBeNull();
   });
 
   it("is refused with an algorithm that a verifier could be tricked with", async () => {
