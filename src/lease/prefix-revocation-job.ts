@@ -169,12 +169,19 @@ export class WalkStore {
     };
   }
 
-  /** Stores a new walk, in place of one in progress if there is one. A forced walk stays forced. */
-  start(job: Pick<Walk, keyof WalkJob | "mount" | "asked" | "watermark">): void {
+  /**
+   * Stores a new walk, in place of one in progress if there is one. A forced walk stays forced, and one without a
+   * watermark stays without: it may have been answered, and revokes more. Returns the new walk.
+   */
+  start(job: Pick<Walk, keyof WalkJob | "mount" | "asked" | "watermark">): Walk {
     const before = this.read();
     const mode = before?.mode === "force" ? before.mode : job.mode;
+    const watermark = before?.watermark === null ? null : job.watermark;
     const generation = (before?.generation ?? 0) + 1;
-    this.#put({ ...job, ...PASS_START, mode, generation, mount: job.mount ?? before?.mount ?? null, total: null });
+    const mount = job.mount ?? before?.mount ?? null;
+    const walk: Walk = { ...job, ...PASS_START, mode, watermark, generation, mount, total: null };
+    this.#put(walk);
+    return walk;
   }
 
   /** Stores changes of a walk, unless it was restarted meanwhile. Returns the changed walk. */

@@ -90,12 +90,12 @@ export class LeaseWalk extends GroveObject<Env> {
     const id = job.mount?.move?.id ?? job.mount?.uuid ?? callId ?? crypto.randomUUID();
     const watermark = { id, createdBefore, number: null, knownAt: 0, lastPass: false };
     await this.keys.open();
-    this.#walk.start({ ...job, watermark });
+    const walk = this.#walk.start({ ...job, watermark });
     this.alarms.pause(DUTY, HEAD_START_MS);
     await this.alarms.set();
-    const walk = this.#walk.read();
-    // The walk requests the watermark again and stores its number. The answer need not wait for that.
-    const made = walk?.watermark ? await this.#makeWatermark(walk, walk.watermark) : ok(0);
+    // Its own one, although another call may have stored another walk by now, which can end less. The walk requests the
+    // watermark again and stores its number. The answer need not wait for that.
+    const made = await this.#makeWatermark(walk, watermark);
     return made.ok ? ok(null) : made;
   }
 
@@ -168,8 +168,8 @@ export class LeaseWalk extends GroveObject<Env> {
   }
 
   /**
-   * Has the System object create the watermark of a walk, and disable or move its mount. Returns the number of the
-   * watermark. A refusal ends the walk. Safe to repeat.
+   * Has the System object create a watermark for a walk, and disable or move its mount. Returns the number of the
+   * watermark. A refusal ends the walk, unless it revokes without a watermark. Safe to repeat.
    */
   async #makeWatermark(walk: Walk, { id, createdBefore }: WalkWatermark): Promise<Result<number>> {
     const { prefix, mount, asked } = walk;
@@ -181,7 +181,7 @@ export class LeaseWalk extends GroveObject<Env> {
       return system.moveMount({ ...mount.move, from: mount.path, asked }, now);
     };
     const made = await make();
-    if (!made.ok && this.#walk.read()?.generation === walk.generation) await this.wipe();
+    if (!made.ok && walk.watermark && this.#walk.read()?.generation === walk.generation) await this.wipe();
     return made;
   }
 

@@ -1,10 +1,12 @@
 import { evictDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { ONE_PROCESS } from "../../../src/app/deployments.ts";
+import { err, invalid } from "../../../src/base/result.ts";
 import { prefixJob } from "../../../src/lease/prefix-revocation.ts";
 import { AccessorShard } from "../../../src/listing/accessor-shard.ts";
 import { publishRecent, UpdateQueue } from "../../../src/listing/updates/publish.ts";
 import { forgetInstallation, loadInstallation, refreshInstallation } from "../../../src/system/installation.ts";
+import { NO_ORIGIN } from "../../../src/system/revocation-origin.ts";
 import { System, systemOf } from "../../../src/system/system.ts";
 import { entityScope, MAX_WATERMARKS, pathScope } from "../../../src/system/watermarks.ts";
 import { Tidy } from "../../../src/tidy/tidy.ts";
@@ -493,6 +495,38 @@ describe("a role's tokens", () => {
     expect(pages.calls.filter(({ args: [, prefix] }) => prefix.includes("squad"))).toEqual([]);
     expect(callsToTrees()).toBe(0);
     expect(await alive([...tokens, child, other])).toEqual([false, false, false, true]);
+  });
+});
+
+describe("two revocations below one prefix at the same time", () => {
+  const job = { mode: "revoke", prefix: "auth/token/create/twice/" } as const;
+  const end = (prefix: string, createdBefore: number | null) =>
+    walkBelow(prefix).endTokens({ ...job, prefix, createdBefore, mount: null, asked: NO_ORIGIN });
+
+  it.each(["first", "second"])("end what each asked for, if the %s one ends all tokens", async (which) => {
+    holdWalks();
+    const prefix = `${job.prefix}${which}/`;
+    const times = [null, Date.now() - 86_400_000];
+    // Both wait for the installation, and go on in the same moment.
+    forgetInstallation();
+    const asked = which === "first" ? times : times.toReversed();
+    const answers = await Promise.all(asked.map((time) => end(prefix, time)));
+    expect(answers).toEqual(asked.map(() => ({ ok: true, value: null })));
+    expect(await watermarkOf(prefix)).toMatchObject({ createdBefore: null });
+  });
+
+  it("leave a walk that revokes without a watermark, which was answered, as it is", async () => {
+    holdWalks();
+    await role("walked");
+    const [token, later] = [await create("create/walked"), await create("create/walked")];
+    const walk = walkBelow("auth/token/create/walked/");
+    const walked = { ...job, prefix: "auth/token/create/walked/" };
+    await walk.start(walked, NO_ORIGIN, 0);
+    atNth(System, "addWatermark", 1, async () => err(invalid("too many")));
+    expect(await end(walked.prefix, 1)).toMatchObject({ ok: false });
+    expect(await end(walked.prefix, 1)).toMatchObject({ ok: true });
+    for (let step = 0; step < 20 && (await walk.progress()); step++) await stepWalk(walk);
+    expect(await alive([token, later])).toEqual([false, false]);
   });
 });
 
