@@ -98,6 +98,7 @@ export const jwtParts = (usual: "jwt" | "oidc"): readonly Part[] => [
     title: "Issuer",
     path: "config",
     isNeeded: true,
+    replacedBut: ["status"],
     terraform: { type: "vault_jwt_auth_backend", mount: "path", lists: ["jwt_validation_pubkeys"] },
     groups: [
       {
@@ -120,7 +121,12 @@ export const jwtParts = (usual: "jwt" | "oidc"): readonly Part[] => [
         title: "As a client of the provider, for logins through a browser",
         fields: [
           { name: "oidc_client_id", label: "Client", kind: "text" },
-          { name: "oidc_client_secret", label: "Its secret", kind: "secret", hint: "Empty: it stays." },
+          {
+            name: "oidc_client_secret",
+            label: "Its secret",
+            kind: "secret",
+            hint: "Empty: it stays, for the same issuer and client.",
+          },
           {
             name: "oidc_response_mode",
             label: "The provider answers by",

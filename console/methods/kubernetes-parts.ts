@@ -74,6 +74,7 @@ export const KUBERNETES_PARTS: readonly Part[] = [
     title: "Cluster",
     path: "config",
     isNeeded: true,
+    replacedBut: ["token_reviewer_jwt_set"],
     terraform: { type: "vault_kubernetes_auth_backend_config", mount: "backend", lists: ["pem_keys"] },
     groups: [
       {
@@ -85,7 +86,7 @@ export const KUBERNETES_PARTS: readonly Part[] = [
             label: "Token that asks for reviews",
             kind: "secret",
             form: REVIEWER_TOKEN,
-            hint: "Without it each login asks with its own token, and no token is renewed.",
+            hint: "Empty: it stays, for the same API server. Without one each login asks with its own token, and no token is renewed.",
           },
           { name: "pem_keys", label: "Public keys", kind: "long text", hint: "In PEM, with commas between." },
           { name: "disable_iss_validation", label: "Any issuer", kind: "flag", usual: "true" },

@@ -1,4 +1,4 @@
-import type { FieldGroup } from "./field.ts";
+import type { FieldGroup, RecordValue } from "./field.ts";
 import type { TerraformResource } from "./request-commands.ts";
 
 /** A kind of records, each with a name. */
@@ -38,6 +38,8 @@ export interface Settings {
   readonly path: string;
   /** True when no login works before the settings are made. */
   readonly isNeeded?: true;
+  /** Set when a write replaces the whole record, which loses what it leaves out: fields that only reads have. */
+  readonly replacedBut?: readonly string[];
   readonly groups: readonly FieldGroup[];
   /** Consequences of their deletion; absent when they can't be deleted. */
   readonly loss?: string;
@@ -93,4 +95,11 @@ export interface Scope {
   readonly endpoint: (path: string, name?: string) => string;
   /** The URL of a page of the scope. */
   readonly page: (query: Readonly<Record<string, string>>) => string;
+}
+
+/** The body of a change of settings: with what stays, where a write replaces all. */
+export function wholeBody({ replacedBut }: Settings, stored: RecordValue | null, changed: RecordValue): RecordValue {
+  if (!replacedBut) return changed;
+  const kept = Object.entries(stored ?? {}).filter(([name]) => !replacedBut.includes(name));
+  return { ...Object.fromEntries(kept), ...changed };
 }

@@ -2,7 +2,7 @@ import { useSession } from "../session.ts";
 import { Card, ProblemNotice, useLoad, Warnings } from "../ui/index.ts";
 import { ActionButton, DeleteButton } from "./confirm.tsx";
 import type { RecordValue } from "./field.ts";
-import type { Scope, Settings } from "./part.ts";
+import { type Scope, type Settings, wholeBody } from "./part.ts";
 import { RecordForm } from "./record-form.tsx";
 import { recordOf } from "./request-commands.ts";
 
@@ -44,7 +44,7 @@ export function SettingsPart({ scope, part }: { readonly scope: Scope; readonly 
           groups={part.groups}
           record={value}
           action="Save"
-          request={(body) => ({ path, body })}
+          request={(changed) => ({ path, body: wholeBody(part, value, changed) })}
           terraform={part.terraform && recordOf(part.terraform, scope.mount)}
           onSaved={settings.reload}
         />

@@ -450,6 +450,41 @@ describe.skipIf(executable === undefined)("changes in the console", () => {
     expect(await page.getByText("No login works before").count()).toBe(0);
   });
 
+  it("changes one setting of an issuer or of a cluster, and leaves the others as they are", async () => {
+    await api("POST", "sys/auth/kept", { type: "jwt" });
+    await api("POST", "sys/auth/pods", { type: "kubernetes" });
+    const cases: readonly (readonly [place: string, path: string, settings: object, field: string, name: string])[] = [
+      [
+        "kept?part=trust",
+        "auth/kept/config",
+        { jwt_validation_pubkeys: PUBLIC_KEY, bound_issuer: "https://a.example.com", namespace_in_state: false },
+        "Role of logins that name none",
+        "default_role",
+      ],
+      [
+        "pods?part=cluster",
+        "auth/pods/config",
+        {
+          kubernetes_host: "https://cluster.example.com",
+          token_reviewer_jwt: "a.b.c",
+          disable_iss_validation: false,
+          disable_local_ca_jwt: true,
+        },
+        "Issuer that tokens must name",
+        "issuer",
+      ],
+    ];
+    for (const [place, path, settings, field, name] of cases) {
+      await api("POST", path, settings);
+      const before = (await api("GET", path)).body.data as object;
+      await openPlace(page, `methods/${place}`);
+      await page.getByLabel(field).fill("other");
+      await page.getByRole("button", { name: "Save", exact: true }).click();
+      await page.getByText("Saved", { exact: true }).waitFor();
+      expect((await api("GET", path)).body.data).toEqual({ ...before, [name]: "other" });
+    }
+  });
+
   it("says at the field what keeps a form from being sent, and goes there", async () => {
     const cases: readonly (readonly [place: string, button: string, field: string])[] = [
       ["policies?new=1", "Save", "Name"],
