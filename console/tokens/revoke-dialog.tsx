@@ -16,6 +16,7 @@ import {
   Facts,
   Field,
   Figures,
+  Focused,
   Notice,
   SendProblem,
   TextInput,
@@ -131,6 +132,8 @@ export function RevokeMany({ selection, text, onClose }: RevokeManyProps) {
   const [tried, attempt] = useTried();
   const [soFar, setSoFar] = useState(0);
   const [busy, setBusy] = useState(false);
+  /** The total that was confirmed, when it has grown since; null: it has not. */
+  const [outgrown, setOutgrown] = useState<number | null>(null);
 
   const key = JSON.stringify(selection);
   useEffect(() => {
@@ -155,8 +158,16 @@ export function RevokeMany({ selection, text, onClose }: RevokeManyProps) {
     if (!attempt(event, total > 0 && mistake === "") || !preview || busy) return;
     setBusy(true);
     setProblem(null);
+    setOutgrown(null);
     const answer = await beginRevocation(api, selection, preview);
+    const anew =
+      !answer.ok && answer.problem.status === 400 ? await previewRevocation(api, selection, () => true) : null;
     setBusy(false);
+    if (anew?.ok && (anew.value.total > total || anew.value.count > preview.count)) {
+      setPreview(anew.value);
+      setTyped("");
+      return setOutgrown(total);
+    }
     if (!answer.ok) return setProblem(answer.problem);
     noteRevocation(selection);
     go(href(["receipts", answer.value]));
@@ -170,6 +181,14 @@ export function RevokeMany({ selection, text, onClose }: RevokeManyProps) {
           <p class="muted" aria-live="polite">
             Counting what would end{soFar > 0 ? `: ${counted(soFar, "token")} so far` : ""}…
           </p>
+        )}
+        {preview && outgrown !== null && (
+          <Focused on={outgrown}>
+            <Notice tone="warn" title="Nothing has ended: there are more now">
+              {preview.total > outgrown && `${counted(preview.total, "token")} would end, and not ${count(outgrown)}. `}
+              The numbers below are new.
+            </Notice>
+          </Focused>
         )}
         {preview && <PreviewFacts preview={preview} />}
         {preview && preview.total > 0 && <Orphans preview={preview} />}

@@ -13,7 +13,7 @@ import {
   type WatchedPage,
 } from "./support/browser.ts";
 import { openPlace, picture, signIn } from "./support/console-page.ts";
-import { focusedField } from "./support/keyboard.ts";
+import { focusedField, focusedLabel } from "./support/keyboard.ts";
 import { call, PROJECT, type RunningServer, startServe, wordsOf } from "./support/server.ts";
 
 const run = promisify(execFile);
@@ -690,6 +690,28 @@ describe.skipIf(executable === undefined)("an incident in the console", () => {
     await page.getByRole("status").filter({ hasText: "Your policies lack" }).waitFor();
     page.removeAllListeners("response");
     await signIn(page, server, token);
+  });
+
+  it("counts again when there are more tokens than it counted, and goes on", async () => {
+    const token = server.rootToken;
+    const make = () =>
+      call(server, "POST", "/v1/auth/token/create", { token, body: { display_name: "grower", policies: ["default"] } });
+    await make();
+    await openPlace(page, "tokens?search=grower");
+    await page.getByRole("button", { name: "Contain" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Type 1 to confirm").fill("1");
+    await make();
+    await dialog.getByRole("button", { name: "Revoke 1 token" }).click();
+    await dialog.getByText("Nothing has ended: there are more now").waitFor();
+    await dialog.getByText(/^2 tokens would end, and not 1/).waitFor();
+    await expect.poll(() => focusedLabel(page)).toMatch(/^Nothing has ended/);
+    expect(await dialog.getByLabel("Type 2 to confirm").inputValue()).toBe("");
+    await expectAccessible(page);
+    await dialog.getByLabel("Type 2 to confirm").fill("2");
+    await dialog.getByRole("button", { name: "Revoke 2 tokens" }).click();
+    await page.waitForURL(/receipts\//);
+    await shows(/^2 of 2 tokens ended/);
   });
 
   it("refuses a token that would become part of a URL", async () => {
