@@ -1,12 +1,13 @@
 import { ok } from "../../../src/base/result.ts";
 import { type EndsSince, endsSince } from "../../backup/api/ends-since.ts";
-import { restoreBackup } from "../../backup/api/restore.ts";
+import type { Manifest } from "../../backup/api/manifest.ts";
+import { type EndedByRestore, restoreBackup } from "../../backup/api/restore.ts";
 import { restorableBackup } from "../../backup/api/verify.ts";
 import { asCalled } from "../../local/command-line.ts";
 import type { EndedSince, Revocation } from "../answer-schemas.ts";
 import type { GroveCommand } from "../arguments.ts";
 import { type Called, failed } from "../client.ts";
-import { prose } from "../prose.ts";
+import { prose, sayProse } from "../prose.ts";
 import { harmless, renderTable, type Session, type Style, styled, type Terminal } from "../terminal.ts";
 import { askerText, number, shortAccessor, shortTime } from "./token-lines.ts";
 
@@ -22,19 +23,32 @@ export async function restoreFrom(
   const restored = await restoreBackup(client, store, manifest, ends, progress);
   if (!restored.ok) return restored;
   const { at, objects, rows } = restored.value;
-  if (json) terminal.out(JSON.stringify({ name, ...restored.value }));
-  else {
-    terminal.progress(null);
-    terminal.out(
-      `${name}: ${number(objects, "object")}, ${number(rows, "row")} are back as of ${at}; the server answers requests`,
-    );
-    const warning =
-      ends.issuedBefore === ""
-        ? `What was revoked after ${at} is valid again: --issued-before now would have ended it. While the old server answers, restore --preview names it.`
-        : `Root tokens are as they were at ${at}, also those that were revoked since: look at ${asCalled("tokens --policy root")}.`;
-    for (const line of prose(terminal, harmless(warning))) terminal.out(styled(terminal, "yellow", line));
+  terminal.progress(null);
+  const notes = whatIsBack(manifest, ends).map(harmless);
+  if (json) {
+    terminal.out(JSON.stringify({ name, ...restored.value }));
+    for (const note of notes) sayProse(terminal, note, "yellow");
+    return ok(0);
   }
+  terminal.out(
+    `${name}: ${number(objects, "object")}, ${number(rows, "row")} are back as of ${at}; the server answers requests`,
+  );
+  for (const note of notes) for (const line of prose(terminal, note)) terminal.out(styled(terminal, "yellow", line));
   return ok(0);
+}
+
+/** What the flags ended, and what is good again although it was revoked after the backup began, at `started_at`. */
+function whatIsBack({ started_at: at, finished_at: end }: Manifest, ends: EndedByRestore): string[] {
+  const { issuedSince: since, issuedBefore: before } = ends;
+  const sinceBegan = since === "" ? null : `issued before ${since}`;
+  // A backup may have what was issued until its end.
+  const endsAll = before === "now" || Date.parse(before) >= Date.parse(end) || Date.parse(since) <= Date.parse(before);
+  const bounds = [...(before === "" ? [] : [`issued from ${before} on`]), ...(sinceBegan ? [sinceBegan] : [])];
+  const hasEnded = `What was issued at ${since} or later has ended, root tokens too: if nobody can log in, ${asCalled("generate-root")} makes another one.`;
+  const is = endsAll
+    ? `Root tokens and tokens of teams${sinceBegan ? `, if ${sinceBegan},` : ""} are as they were at ${at}, also those that were revoked since: look at ${asCalled("tokens --policy root")}.`
+    : `What was revoked after ${at} is valid again${bounds.length > 0 ? `, if it was ${bounds.join(" and ")}` : ""}: --issued-before now would have ended it. While the old server answers, restore --preview names it.`;
+  return since === "" ? [is] : [hasEnded, is];
 }
 
 /** Most rows of a table; JSON output has all rows. */

@@ -994,6 +994,57 @@ describe("grove explain", () => {
   });
 });
 
+describe("the notes of grove restore", () => {
+  // Of 2026-11-22T03:00Z.
+  const AT = "2026-11-22T03:00:00.000Z";
+  const AGAIN = /What was revoked after 2026-11-22T03:00:00.000Z is valid again(, if it was .*?)?: --issued-before now/;
+  let directory: string;
+  beforeEach(() => {
+    directory = mkdtempSync(join(tmpdir(), "grove-restored-"));
+    backupOf(directory, "c", Date.parse(AT));
+    replies["POST /v1/sys/restore/begin"] = { status: 204, body: {} };
+    replies["POST /v1/sys/restore/part"] = data({ receipt: "" });
+    replies["POST /v1/sys/restore/finish"] = { status: 204, body: {} };
+  });
+  afterEach(() => rmSync(directory, { recursive: true }));
+
+  const notesOf = async (flags: string): Promise<string> => {
+    [out.length, said.length] = [0, 0];
+    expect(await grove(`restore --from ${directory} ${flags}`.trim()), said.join()).toBe(0);
+    return out.slice(1).join("\n");
+  };
+
+  it("say what was not ended, within the times of the flags", async () => {
+    expect(await notesOf("")).toMatch(AGAIN);
+    const early = await notesOf("--issued-before 2026-11-20");
+    expect(early.match(AGAIN)?.[1]).toBe(", if it was issued from 2026-11-20T00:00:00.000Z on");
+    const late = await notesOf("--not-before 2026-11-21");
+    expect(late.match(AGAIN)?.[1]).toBe(", if it was issued before 2026-11-21T00:00:00.000Z");
+    const between = await notesOf("--issued-before 2026-11-20 --not-before 2026-11-21");
+    expect(between.match(AGAIN)?.[1]).toMatch(
+      /^, if it was issued from 2026-11-20\S+ on and issued before 2026-11-21\S+$/,
+    );
+    for (const flags of [
+      "--issued-before now",
+      "--issued-before 2026-11-23",
+      "--issued-before 2026-11-21 --not-before 2026-11-21",
+    ])
+      expect(await notesOf(flags)).not.toMatch(AGAIN);
+  });
+
+  it("say of root tokens and tokens of teams which of them are back", async () => {
+    expect(await notesOf("--issued-before now")).toMatch(/^Root tokens and tokens of teams are as they were at 2026-/);
+    expect(await notesOf("--issued-before now --not-before 2026-11-21")).toMatch(
+      /^What was issued at 2026-11-21T00:00:00.000Z or later has ended, root tokens too: .* generate-root makes another one.\nRoot tokens and tokens of teams, if issued before 2026-11-21T00:00:00.000Z, are as they were/,
+    );
+  });
+
+  it("are on standard error beside JSON", async () => {
+    expect(await notesOf("--json")).toBe("");
+    expect(said.join("\n")).toMatch(AGAIN);
+  });
+});
+
 describe("grove restore --preview", () => {
   const BEGUN = Date.parse("2026-11-22T03:00:00.000Z");
   const BEFORE = "2026-11-22T02:59:59.999Z";
