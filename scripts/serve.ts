@@ -13,7 +13,7 @@ import { type Running, runServer } from "./local/run-server.ts";
 import { sourceCommit, sourceVersion } from "./local/source-version.ts";
 import { tokenIn } from "./local/token-from-environment.ts";
 import { refusalOfAll, succeeds, waitUntilAnswers } from "./local/wait-until-answers.ts";
-import { HELP, parseServeArguments, type ServeCommand } from "./serve/arguments.ts";
+import { DEFAULT_DATA, HELP, parseServeArguments, type ServeCommand } from "./serve/arguments.ts";
 import {
   ARCHIVE_SOCKET,
   type ArchiveService,
@@ -141,9 +141,10 @@ async function start(command: ServeCommand, commit: string, asked: Promise<void>
   if (taken !== undefined) return err(taken);
   const directTaken = command.direct && (await portProblem(command.direct, "choose another with --direct PORT"));
   if (directTaken !== undefined) return err(directTaken);
-  const opened = DataDirectory.open(command.data);
+  const opened = DataDirectory.open(command.data, command.data === DEFAULT_DATA ? "made" : "needed");
   if (!opened.ok) return opened;
   const data = opened.value;
+  if (data.isNew && command.cluster === undefined) say(`${data.path} is a new directory: a new installation`);
   const started =
     command.cluster === undefined
       ? await startAlone(command, data, commit)

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { accessSync, constants, existsSync, readFileSync, rmSync, statfsSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { err, ok, type Result } from "../../src/base/result.ts";
 import { codeOf } from "./error-code.ts";
@@ -12,17 +12,30 @@ const MIN_FREE_BYTES = 16 * 1024 * 1024;
 /** The data directory of one server at a time. */
 export class DataDirectory {
   readonly path: string;
+  /** Whether it was not there before. */
+  readonly isNew: boolean;
   /** Open for as long as the lock is held. */
   readonly #lock: DatabaseSync;
 
-  private constructor(path: string, lock: DatabaseSync) {
+  private constructor(path: string, isNew: boolean, lock: DatabaseSync) {
     this.path = path;
+    this.isNew = isNew;
     this.#lock = lock;
   }
 
-  /** Makes the directory for this user only, checks that it can be written, and locks it. The error is for the operator. */
-  static open(directory: string): Result<DataDirectory, string> {
+  /**
+   * Makes the directory for this user only, checks that it can be written, and locks it. The error is for the operator.
+   *
+   * @param above whether directories above it are made, too. Where the path was typed, a missing one is a mistake in it.
+   */
+  static open(directory: string, above: "made" | "needed" = "made"): Result<DataDirectory, string> {
     const path = resolve(directory);
+    const parent = dirname(path);
+    if (above === "needed" && !existsSync(parent))
+      return err(
+        `${path} cannot be used for data: ${parent} does not exist. Is --data mistyped? If not, mkdir -p ${parent}`,
+      );
+    const isNew = !existsSync(path);
     const problem = unusable(path);
     if (problem !== undefined) return err(problem);
 
@@ -31,7 +44,7 @@ export class DataDirectory {
       return err(`${path} is in use by another server${ownerOf(path)}; stop that one, or choose another --data DIR`);
     }
     writeFileSync(join(path, "pid"), `${process.pid}\n`, { mode: 0o600 });
-    return ok(new DataDirectory(path, lock));
+    return ok(new DataDirectory(path, isNew, lock));
   }
 
   file(name: string): string {

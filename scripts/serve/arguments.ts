@@ -5,12 +5,14 @@ import { type CommandOf, readWords } from "../local/command-line.ts";
 import { parseListen, parsePrivateHosts } from "../local/listen-address.ts";
 import { parseClusterPlace } from "./cluster/node-settings.ts";
 
+export const DEFAULT_DATA = ".grove/data";
+
 export const HELP = `Usage: npm run serve -- [options]
 
 Runs Grove on this machine: the same Worker as on Cloudflare, under workerd, with data on disk.
 
   --listen HOST:PORT        where to listen (default 127.0.0.1:8200; port 0 for any free one)
-  --data DIR                where data are kept (default .grove/data)
+  --data DIR                where data are kept (default ${DEFAULT_DATA}); it is made in a directory that is there
   --init FILE               initializes a new installation with what the file declares, before any request is served; changes
                             nothing in one that is initialized (docs/self-hosting.md)
   --trust-proxy LIST        addresses or CIDR blocks, separated by commas, of proxies in front
@@ -49,7 +51,7 @@ Example:
 /** The options. A test checks that the help lists them. */
 export const SERVE_OPTIONS = {
   ...GATEWAY_FLAGS,
-  data: { type: "string", default: ".grove/data" },
+  data: { type: "string", default: DEFAULT_DATA },
   init: { type: "string" },
   direct: { type: "string" },
   metrics: { type: "string" },

@@ -248,6 +248,7 @@ describe("npm run serve, started again", () => {
 describe("a data directory that cannot be used", () => {
   it.each([
     ["below a file", "/etc/passwd/grove", "not a directory"],
+    ["below a directory that is missing", join(tmpdir(), "grove-mistyped/data"), "Is --data mistyped?"],
     ["where nobody may write", "/proc/grove", "cannot be used for data"],
     ["with too long a path", join(tmpdir(), "x".repeat(120)), "too long"],
   ])("is named: %s", async (_, directory, text) => {

@@ -23,6 +23,18 @@ describe("DataDirectory", () => {
     expect((await stat(join(parent, "a/b"))).mode & 0o777).toBe(0o700);
   });
 
+  it("is not made below a directory that is missing, where that is asked", () => {
+    const path = join(parent, "mistyped/data");
+    const error = `${path} cannot be used for data: ${join(parent, "mistyped")} does not exist. Is --data mistyped? If not, mkdir -p ${join(parent, "mistyped")}`;
+    expect(DataDirectory.open(path, "needed")).toEqual({ ok: false, error });
+    const made = DataDirectory.open(join(parent, "data"), "needed");
+    expect(made).toMatchObject({ ok: true, value: { isNew: true } });
+    if (made.ok) made.value.close();
+    const again = open(join(parent, "data"));
+    expect(again.isNew).toBe(false);
+    again.close();
+  });
+
   it("is no file", async () => {
     const file = join(parent, "file");
     await writeFile(file, "");
