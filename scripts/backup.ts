@@ -13,6 +13,7 @@ import { judgeSealKeys, sealKeysOf } from "./backup/seal-keys.ts";
 import { type CallFailure, GroveClient } from "./grove/client.ts";
 import { number } from "./grove/commands/token-lines.ts";
 import { asCalled, runCommand } from "./local/command-line.ts";
+import { trustAuthorityIn } from "./local/server-authority.ts";
 import { tokenIn } from "./local/token-from-environment.ts";
 
 /** `12 objects, 340 rows in 2 parts`. */
@@ -33,8 +34,10 @@ interface Done {
 
 async function backUp(command: BackupCommand): Promise<number> {
   const token = tokenIn(process.env, "VAULT_TOKEN");
-  if ("address" in command && !token.ok) {
-    say(token.error);
+  const trusted = trustAuthorityIn(process.env);
+  for (const read of "address" in command ? [token, trusted] : []) {
+    if (read.ok) continue;
+    say(read.error);
     return 2;
   }
   const done = await carryOut(command);

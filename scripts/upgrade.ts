@@ -3,6 +3,7 @@ import { join } from "node:path";
 import project from "../package.json" with { type: "json" };
 import { isOfAnother, newestBackup } from "./backup/newest.ts";
 import { helpAsCalled, runCommand } from "./local/command-line.ts";
+import { trustAuthorityIn } from "./local/server-authority.ts";
 import { findWorkerd } from "./local/workerd-program.ts";
 import { HELP, parseUpgradeArguments, type UpgradeCommand } from "./upgrade/arguments.ts";
 import { checkUpgrade, type Situation } from "./upgrade/upgrade-checks.ts";
@@ -33,6 +34,11 @@ async function check({ data, backups, maxAgeMs, address }: UpgradeCommand): Prom
   if (!existsSync(join(data, "installation-id"))) {
     say(`${data} is no data directory of a server`);
     return 1;
+  }
+  const trusted = trustAuthorityIn(process.env);
+  if (!trusted.ok) {
+    say(trusted.error);
+    return 2;
   }
   const { bavail, bsize } = statfsSync(data);
   const { clusterId, ...health } = await healthAt(address);

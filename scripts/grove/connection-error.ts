@@ -111,7 +111,7 @@ export async function whyNoAnswer(error: unknown, address: string): Promise<stri
     return `it does not speak TLS there: try ${address.replace(/^https:/, "http:")}`;
   }
   if (UNTRUSTED.has(code)) {
-    return "its certificate is of no authority known here: NODE_EXTRA_CA_CERTS=FILE names its authority";
+    return "its certificate is of no authority known here: VAULT_CACERT=FILE names its authority";
   }
   // A TLS port closes a connection that begins with HTTP. So does a server that stops, or one that does not speak HTTP.
   // Where no TLS socket can be made, the probe fails.

@@ -2,6 +2,7 @@ import * as z from "zod";
 import { asCalled, fileFailure, helpAsCalled, isBinary, isOfFile, versionOf } from "../local/command-line.ts";
 import { InputCompressed } from "../local/input-text.ts";
 import { addressProblem } from "../local/server-address.ts";
+import { trustAuthorityIn } from "../local/server-authority.ts";
 import { tokenIn } from "../local/token-from-environment.ts";
 import { PROGRAM_HELPS } from "../program-helps.ts";
 import type { GroveCommand } from "./arguments.ts";
@@ -43,7 +44,9 @@ export async function runGrove(
   }
   const address = environment.VAULT_ADDR || DEFAULT_ADDRESS;
   const read = tokenIn(environment, "VAULT_TOKEN");
-  const problem = addressProblem("VAULT_ADDR", address) ?? (read.ok ? null : read.error);
+  const trusted = trustAuthorityIn(environment);
+  const problem =
+    addressProblem("VAULT_ADDR", address) ?? (read.ok ? null : read.error) ?? (trusted.ok ? null : trusted.error);
   if (problem !== null || !read.ok) {
     terminal.say(`grove: ${problem}`);
     return command.kind === "apply" ? 1 : 2;

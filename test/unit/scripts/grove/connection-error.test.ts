@@ -1,7 +1,9 @@
-import { readFileSync } from "node:fs";
+import { execFile } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import { type AddressInfo, createServer as createTcpServer, type Server } from "node:net";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { checkServerIdentity, type PeerCertificate } from "node:tls";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -12,12 +14,13 @@ import { failureText, whyNoAnswer } from "../../../../scripts/grove/connection-e
 import { runGrove } from "../../../../scripts/grove/run-command.ts";
 import type { Terminal } from "../../../../scripts/grove/terminal.ts";
 
+const SCRIPTS = join(import.meta.dirname, "../../../../scripts");
 const TLS = join(import.meta.dirname, "../../gateway/tls");
 
 const plain = createServer((_, response) => void response.end("{}"));
 const secure = createTlsServer(
   { cert: readFileSync(join(TLS, "certificate.pem")), key: readFileSync(join(TLS, "key.pem")) },
-  (_, response) => void response.end("{}"),
+  (_, response) => void response.end('{"grove_version": "1.0.0"}'),
 );
 /** What a proxy says at a port of HTTPS. */
 const proxy = createServer((_, response) => {
@@ -35,6 +38,23 @@ const whyNot = async (address: string) => {
   const answered = await new GroveClient(address, "s.own").call("GET", "sys/health");
   return answered.ok ? "answered" : answered.error.message;
 };
+
+/** What a program prints about the server with TLS. @param script its file and flags; one that ends with --address gets it. */
+async function printed(script: string, environment: Readonly<Record<string, string>>): Promise<string> {
+  const [file = "", ...flags] = script.split(" ");
+  const address = `https://${hostOf(secure).replace("127.0.0.1", "localhost")}`;
+  const words = [join(SCRIPTS, file), ...flags, ...(flags.at(-1) === "--address" ? [address] : [])];
+  const env = { ...process.env, VAULT_ADDR: address, VAULT_TOKEN: "s.own", ...environment };
+  const cwd = mkdtempSync(join(tmpdir(), "grove-tls-"));
+  writeFileSync(join(cwd, "installation-id"), "");
+  try {
+    return await new Promise((resolve) => {
+      execFile(process.execPath, words, { env, cwd }, (_, stdout, stderr) => resolve(`${stdout}${stderr}`));
+    });
+  } finally {
+    rmSync(cwd, { recursive: true });
+  }
+}
 
 const nobody = async (): Promise<never> => {
   throw new Error("nobody asks");
@@ -75,7 +95,19 @@ describe("no answer", () => {
   });
 
   it("of a server whose certificate nobody vouches for", async () => {
-    expect(await whyNot(`https://${hostOf(secure)}`)).toContain("NODE_EXTRA_CA_CERTS=FILE names its authority");
+    expect(await whyNot(`https://${hostOf(secure)}`)).toContain("VAULT_CACERT=FILE names its authority");
+  });
+
+  it.each(["VAULT_CACERT", "BAO_CACERT"])("of no server whose authority %s names", async (name) => {
+    const certificate = join(TLS, "certificate.pem");
+    for (const script of ["grove.ts tree", "backup.ts --to b --address", "upgrade.ts --backups b --data . --address"]) {
+      const why = await printed(script, { [name]: certificate });
+      expect(why, script).toMatch(/\S/);
+      expect(why, script).not.toMatch(/certificate|no server answers/);
+    }
+    const message = `${name} takes a file of certificates in PEM; ${certificate}s is none, or can't be read`;
+    for (const script of ["grove.ts tree", "backup.ts --to b --address"])
+      expect(await printed(script, { [name]: `${certificate}s` })).toContain(message);
   });
 
   it("of a server that closes the connection names no other address", async () => {
