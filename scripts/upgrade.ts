@@ -5,6 +5,7 @@ import { isOfAnother, newestBackup } from "./backup/newest.ts";
 import { helpAsCalled, runCommand } from "./local/command-line.ts";
 import { trustAuthorityIn } from "./local/server-authority.ts";
 import { findWorkerd } from "./local/workerd-program.ts";
+import { NODE_FILE } from "./serve/cluster/join-cluster.ts";
 import { HELP, parseUpgradeArguments, type UpgradeCommand } from "./upgrade/arguments.ts";
 import { checkUpgrade, type Situation } from "./upgrade/upgrade-checks.ts";
 
@@ -31,6 +32,10 @@ function sizeOf(directory: string): number {
 }
 
 async function check({ data, backups, maxAgeMs, address }: UpgradeCommand): Promise<number> {
+  if (existsSync(join(data, NODE_FILE))) {
+    say(helpAsCalled(`${data} is of a node of a cluster: restart one node after the other (docs/cluster.md)`));
+    return 1;
+  }
   if (!existsSync(join(data, "installation-id"))) {
     say(`${data} is no data directory of a server`);
     return 1;

@@ -9,6 +9,7 @@ import { flush } from "../../local/durable-files.ts";
 import { makeDirectory } from "../../local/make-directory.ts";
 import { sourceCommit, sourceVersion } from "../../local/source-version.ts";
 import { PAUSE_SOCKET, RunningServer } from "../../serve/backup-pause.ts";
+import { NODE_FILE } from "../../serve/cluster/join-cluster.ts";
 import { DirectoryCopy } from "./copy.ts";
 import { COPY_NOTE } from "./copy-note.ts";
 import { digestsOf } from "./digests.ts";
@@ -55,6 +56,8 @@ function damageText(data: string, damage: readonly string[]): string {
 export async function makeBackup({ data, to, keep }: Wanted): Promise<Result<Backup, string>> {
   const from = resolve(data);
   const target = resolve(to);
+  if (existsSync(join(from, NODE_FILE)))
+    return err(`${from} is of a node of a cluster, whose data are in its bucket: --address URL saves them`);
   if (!existsSync(join(from, "installation-id"))) return err(`${from} is no data directory of a server`);
   if (`${target}${sep}`.startsWith(`${from}${sep}`)) return err("--to must not be in the data directory");
   const source = await openSource(from);

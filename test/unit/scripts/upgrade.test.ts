@@ -128,10 +128,20 @@ describe("an upgrade", () => {
     expect(ofCluster("theirs", null)).toBe(false);
   });
 
-  it("is refused for a directory that is none of a server", () => {
-    const words = [join(import.meta.dirname, "../../../scripts/upgrade.ts"), "--data", "/nowhere", "--backups", "b"];
+  it.each([
+    ["none of a server", "", "is no data directory of a server"],
+    [
+      "of a node of a cluster",
+      "cluster-installation",
+      "is of a node of a cluster: restart one node after the other (docs/cluster.md)",
+    ],
+  ])("is refused for a directory that is %s", (_, file, problem) => {
+    const data = mkdtempSync(join(tmpdir(), "grove-upgraded-"));
+    onTestFinished(() => rmSync(data, { recursive: true }));
+    if (file !== "") writeFileSync(join(data, file), "c");
+    const words = [join(import.meta.dirname, "../../../scripts/upgrade.ts"), "--data", data, "--backups", "b"];
     const { status, stderr } = spawnSync(process.execPath, words, { encoding: "utf8" });
-    expect({ status, stderr }).toEqual({ status: 1, stderr: "upgrade: /nowhere is no data directory of a server\n" });
+    expect({ status, stderr }).toEqual({ status: 1, stderr: `upgrade: ${data} ${problem}\n` });
   });
 
   it("needs to know where the backups are", () => {

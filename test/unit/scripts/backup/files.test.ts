@@ -5,7 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { parseBackupArguments } from "../../../../scripts/backup/arguments.ts";
 import { DirectoryCopy } from "../../../../scripts/backup/files/copy.ts";
-import { superfluous } from "../../../../scripts/backup/files/make.ts";
+import { makeBackup, superfluous } from "../../../../scripts/backup/files/make.ts";
 import { verifyDatabases } from "../../../../scripts/backup/files/verify.ts";
 import { backupName } from "../../../../src/backup/names.ts";
 
@@ -28,6 +28,12 @@ const write = (name: string, text: string, at = LONG_AGO) => {
   utimesSync(join(from, name), at, at);
 };
 const inCopy = () => (readdirSync(to, { recursive: true }) as string[]).filter((name) => name !== "a").sort();
+
+it("the directory of a node of a cluster has nothing to copy, and the way to save the bucket is named", async () => {
+  writeFileSync(join(from, "cluster-installation"), "c");
+  const error = `${from} is of a node of a cluster, whose data are in its bucket: --address URL saves them`;
+  expect(await makeBackup({ data: from, to, keep: 0 })).toEqual({ ok: false, error });
+});
 
 describe("the copy of a directory that changes", () => {
   it("has in the last pass what changed, came and went since the one before", () => {
