@@ -2,7 +2,9 @@ import { readdirSync, readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 
 const SOURCES = [
-  ...readdirSync("src/api/sys/health").map((name) => `src/api/sys/health/${name}`),
+  ...readdirSync("src/api/sys/health", { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(".ts"))
+    .map((name) => `src/api/sys/health/${name}`),
   "scripts/grove/commands/copies-check.ts",
   "scripts/grove/commands/doctor.ts",
 ];

@@ -21,29 +21,17 @@ import { failingObjects } from "../status.ts";
 import { sumOfCounts } from "../tokens/token-view.ts";
 import { countRetriedLeases } from "./failing-leases.ts";
 import type { Finding, HealthState } from "./finding.ts";
-import {
-  judgeAudit,
-  judgeBackups,
-  judgeClock,
-  judgeDisk,
-  judgeEndless,
-  judgeFaults,
-  judgeIssuer,
-  judgeKeys,
-  judgeLeases,
-  judgeLists,
-  judgeNodes,
-  judgeObjects,
-  judgeQuotas,
-  judgeReleases,
-  judgeRootTokens,
-  judgeSealKey,
-  judgeStorage,
-  judgeTidy,
-  type TokenFacts,
-  unreadFinding,
-} from "./judgements.ts";
 import { sendHistory } from "./report-history.ts";
+import { judgeAudit } from "./rules/audit.ts";
+import { judgeBackups } from "./rules/backups.ts";
+import { judgeIssuer, judgeKeys, judgeSealKey } from "./rules/keys.ts";
+import { judgeLeases } from "./rules/leases.ts";
+import { judgeDisk, judgeObjects, unreadFinding } from "./rules/objects-and-disk.ts";
+import { judgeStorage } from "./rules/put-back.ts";
+import { judgeFaults, judgeQuotas } from "./rules/requests.ts";
+import { judgeClock, judgeNodes, judgeReleases } from "./rules/servers.ts";
+import { judgeLists, judgeTidy } from "./rules/tidy-and-lists.ts";
+import { judgeEndless, judgeRootTokens, type TokenFacts } from "./rules/tokens.ts";
 
 /** The input of the checks. */
 interface CheckContext {

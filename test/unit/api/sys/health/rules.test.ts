@@ -1,5 +1,14 @@
 import { describe, expect, it } from "vitest";
-import * as rules from "../../../../../src/api/sys/health/judgements.ts";
+import { judgeAudit } from "../../../../../src/api/sys/health/rules/audit.ts";
+import { judgeBackups } from "../../../../../src/api/sys/health/rules/backups.ts";
+import { judgeIssuer, judgeKeys, judgeSealKey } from "../../../../../src/api/sys/health/rules/keys.ts";
+import { judgeLeases } from "../../../../../src/api/sys/health/rules/leases.ts";
+import { judgeDisk, judgeObjects, unreadFinding } from "../../../../../src/api/sys/health/rules/objects-and-disk.ts";
+import { judgeStorage } from "../../../../../src/api/sys/health/rules/put-back.ts";
+import { judgeFaults, judgeQuotas } from "../../../../../src/api/sys/health/rules/requests.ts";
+import { judgeClock, judgeNodes, judgeReleases } from "../../../../../src/api/sys/health/rules/servers.ts";
+import { judgeLists, judgeTidy } from "../../../../../src/api/sys/health/rules/tidy-and-lists.ts";
+import { judgeEndless, judgeRootTokens } from "../../../../../src/api/sys/health/rules/tokens.ts";
 import type { StorageFaults } from "../../../../../src/base/storage-faults.ts";
 import { NO_TRAFFIC, type Traffic } from "../../../../../src/metrics/traffic.ts";
 
@@ -29,11 +38,11 @@ describe("the rule for backups", () => {
     ["no bucket, and one over the API", { hasBucket: false, elsewhereAt: NOW - 2 * HOUR }, "ok"],
     ["no bucket, and an old one over the API", { hasBucket: false, elsewhereAt: NOW - 9 * DAY }, "failing"],
   ])("of %s", (_, change, state) => {
-    expect(rules.judgeBackups({ ...facts, ...change }, NOW).state).toBe(state);
+    expect(judgeBackups({ ...facts, ...change }, NOW).state).toBe(state);
   });
 
   it("names the error of the last one", () => {
-    const { seen } = rules.judgeBackups({ ...facts, lastGoodAt: NOW - 2 * HOUR, lastError: "no space" }, NOW);
+    const { seen } = judgeBackups({ ...facts, lastGoodAt: NOW - 2 * HOUR, lastError: "no space" }, NOW);
     expect(seen).toBe("the last good one was begun 2 h ago, one is due every 24 h; the last one failed: no space");
   });
 });
@@ -46,13 +55,11 @@ describe("the rule for nodes", () => {
     ["a silent one", [node("a", 0), node("b", 0), node("c", 180_001)], "failing"],
     ["none yet", [], "unknown"],
   ])("of %s", (_, nodes, state) => {
-    expect(rules.judgeNodes(nodes, NOW).state).toBe(state);
+    expect(judgeNodes(nodes, NOW).state).toBe(state);
   });
 
   it("names the silent one", () => {
-    expect(rules.judgeNodes([node("a", 0), node("b:1", HOUR)], NOW).seen).toBe(
-      "1 up; missing: b:1 (silent for 60 min)",
-    );
+    expect(judgeNodes([node("a", 0), node("b:1", HOUR)], NOW).seen).toBe("1 up; missing: b:1 (silent for 60 min)");
   });
 });
 
@@ -65,14 +72,14 @@ describe("the rule for keys", () => {
     ["the same, not automatic", { interval: (7 * DAY) / 1000, isAutomatic: false }, "ok"],
     ["nearly all terms", { kept: 14 }, "attention"],
   ])("of %s", (_, change, state) => {
-    expect(rules.judgeKeys({ ...facts, ...change }, NOW).state).toBe(state);
+    expect(judgeKeys({ ...facts, ...change }, NOW).state).toBe(state);
   });
 
   it("wants the previous seal key gone after a rotation", () => {
-    expect([rules.judgeSealKey(2, 2, false).state, rules.judgeSealKey(2, 2, true).state]).toEqual(["ok", "attention"]);
-    expect(rules.judgeSealKey(2, 2, true).advice).toContain("remove GROVE_SEAL_KEY_PREVIOUS");
+    expect([judgeSealKey(2, 2, false).state, judgeSealKey(2, 2, true).state]).toEqual(["ok", "attention"]);
+    expect(judgeSealKey(2, 2, true).advice).toContain("remove GROVE_SEAL_KEY_PREVIOUS");
     for (const current of [2, null])
-      expect(rules.judgeSealKey(1, current, true).advice).toMatch(/^Keep GROVE_SEAL_KEY_PREVIOUS/);
+      expect(judgeSealKey(1, current, true).advice).toMatch(/^Keep GROVE_SEAL_KEY_PREVIOUS/);
   });
 
   it.each([
@@ -81,7 +88,7 @@ describe("the rule for keys", () => {
     [NOW - HOUR, "ok"],
     [NOW - HOUR - 1, "failing"],
   ])("of the issuer, whose next rotation is %s", (rotation, state) => {
-    expect(rules.judgeIssuer(rotation, NOW).state).toBe(state);
+    expect(judgeIssuer(rotation, NOW).state).toBe(state);
   });
 });
 
@@ -95,19 +102,19 @@ describe("the rule for the disk", () => {
     ["a disk that was full", { ...WELL, fullAt: NOW - HOUR }, "attention", "docs/runbook.md#the-disk-is-full"],
     ["a disk that was full two days ago", { ...WELL, fullAt: NOW - 2 * DAY }, "ok", ""],
   ])("of %s", (_, disk, state, link) => {
-    expect(rules.judgeDisk(disk, NOW)).toMatchObject({ state, link });
+    expect(judgeDisk(disk, NOW)).toMatchObject({ state, link });
   });
 
   it("names the damaged file, and both faults", () => {
-    expect(rules.judgeDisk({ ...damaged, isFull: true }, NOW).seen).toBe(
+    expect(judgeDisk({ ...damaged, isFull: true }, NOW).seen).toBe(
       "the disk is full: writes fail; damaged below objects/: TokenTree/0a.sqlite",
     );
   });
 
   it.each([
-    ["no answer", (disk: StorageFaults) => rules.judgeObjects(["tidy"], disk)],
-    ["503s", (disk: StorageFaults) => rules.judgeFaults([slot({ unavailable: 1 })], disk)],
-    ["facts that can't be read", (disk: StorageFaults) => rules.unreadFinding(disk)],
+    ["no answer", (disk: StorageFaults) => judgeObjects(["tidy"], disk)],
+    ["503s", (disk: StorageFaults) => judgeFaults([slot({ unavailable: 1 })], disk)],
+    ["facts that can't be read", (disk: StorageFaults) => unreadFinding(disk)],
   ])("is the cause of %s, and leads to its own section", (_, judge) => {
     const links = [WELL, damaged, full].map((disk) => judge(disk).link);
     expect(links).toEqual([
@@ -122,7 +129,7 @@ it.each([
   ["a damaged database", { damaged: ["TokenTree/a.sqlite"] }, "one whose database is damaged does not"],
   ["a full disk", { isFull: true }, "each that has to write, may not"],
 ])("with %s no object that was not asked is said to answer", (_, faults, said) => {
-  const finding = rules.judgeObjects([], { ...WELL, ...faults });
+  const finding = judgeObjects([], { ...WELL, ...faults });
   expect([finding.state, finding.seen]).toEqual(["attention", expect.stringContaining(said)]);
 });
 
@@ -133,12 +140,12 @@ describe("the rules for a day", () => {
     ["a 503", [slot({ requests: 9, unavailable: 1 })], "attention"],
     ["a 500", [slot({ requests: 9, unavailable: 1 }), slot({ faults: 1 })], "failing"],
   ])("of faults: %s", (_, day, state) => {
-    expect(rules.judgeFaults(day, WELL).state).toBe(state);
+    expect(judgeFaults(day, WELL).state).toBe(state);
   });
 
   it("says when the last 500 was", () => {
     const day = [slot({ faults: 2 }, NOW - 2 * HOUR), slot({ faults: 1, requests: 7 }, NOW - HOUR), slot({}, NOW)];
-    expect(rules.judgeFaults(day, WELL).seen).toBe(
+    expect(judgeFaults(day, WELL).seen).toBe(
       "3 answers 500 and 0 answers 503 of about 7 in a day, the last 500 after 11:00 UTC",
     );
   });
@@ -148,20 +155,20 @@ describe("the rules for a day", () => {
     ["more than a hundredth", 11, true, "attention"],
     ["health checks that are counted", 0, false, "attention"],
   ])("of quotas: %s", (_, limited, isExempt, state) => {
-    expect(rules.judgeQuotas([slot({ requests: 1000, limited })], isExempt).state).toBe(state);
+    expect(judgeQuotas([slot({ requests: 1000, limited })], isExempt).state).toBe(state);
   });
 });
 
 describe("the other rules", () => {
   it("are about clocks that differ by more than half a minute", () => {
-    const stateAt = (client: number | null) => rules.judgeClock(NOW, client).state;
+    const stateAt = (client: number | null) => judgeClock(NOW, client).state;
     expect([null, NOW, NOW - 30_000, NOW + 30_001].map(stateAt)).toEqual(["unknown", "ok", "ok", "attention"]);
-    expect(rules.judgeClock(NOW, NOW + 90_000).seen).toBe("90 s behind that of the client");
+    expect(judgeClock(NOW, NOW + 90_000).seen).toBe("90 s behind that of the client");
   });
 
   it("are about releases that run beside each other", () => {
-    expect(rules.judgeReleases("1", ["1", "1"]).state).toBe("ok");
-    expect(rules.judgeReleases("1", ["1", "0"])).toMatchObject({
+    expect(judgeReleases("1", ["1", "1"]).state).toBe("ok");
+    expect(judgeReleases("1", ["1", "0"])).toMatchObject({
       state: "attention",
       seen: "1 answered, and 0 runs too",
     });
@@ -174,7 +181,7 @@ describe("the other rules", () => {
     [{ lastAt: NOW - HOUR, failures: 0, tampered: 1 }, "failing"],
     [{ lastAt: null, failures: 0, tampered: 0 }, "unknown"],
   ])("are about tidy: %j", (facts, state) => {
-    expect(rules.judgeTidy(facts, NOW).state).toBe(state);
+    expect(judgeTidy(facts, NOW).state).toBe(state);
   });
 
   it.each([
@@ -186,7 +193,7 @@ describe("the other rules", () => {
     [{ revived: 0, since: NOW, system: [{ at: NOW - HOUR, from: null, to: 3 }] }, "failing"],
     [{ revived: 0, since: NOW, system: [{ at: NOW - 200 * HOUR, from: 7, to: 3 }] }, "attention"],
   ])("are about storage that was put back: %j", (facts, state) => {
-    expect(rules.judgeStorage({ old: null, isRevokedSince: false, ...facts }, NOW).state).toBe(state);
+    expect(judgeStorage({ old: null, isRevokedSince: false, ...facts }, NOW).state).toBe(state);
   });
 
   it.each([
@@ -194,15 +201,15 @@ describe("the other rules", () => {
     [false, "the data were not in use for a while, last served 3 h ago"],
   ])("are about data that may be a restored backup: a copy %s", (isCopy, seen) => {
     const facts = { revived: 0, since: NOW, system: [], old: { isCopy, servedAt: NOW - 3 * HOUR } };
-    const finding = rules.judgeStorage({ ...facts, isRevokedSince: false }, NOW);
+    const finding = judgeStorage({ ...facts, isRevokedSince: false }, NOW);
     expect(finding).toMatchObject({ state: "attention", link: "docs/runbook.md#restore" });
     expect(finding.seen).toContain(seen);
-    expect(rules.judgeStorage({ ...facts, isRevokedSince: true }, NOW).state).toBe("ok");
+    expect(judgeStorage({ ...facts, isRevokedSince: true }, NOW).state).toBe("ok");
   });
 
   it("name both what was put back of trees and of the System object", () => {
     const system = [{ at: Date.UTC(2026, 0, 2, 3, 4), from: 7, to: 3 }];
-    const { seen } = rules.judgeStorage({ revived: 1, since: NOW, system, old: null, isRevokedSince: false }, NOW);
+    const { seen } = judgeStorage({ revived: 1, since: NOW, system, old: null, isRevokedSince: false }, NOW);
     expect(seen).toContain("1 tokens that had ended are alive again");
     expect(seen).toContain("at 2026-01-02T03:04Z the System object was found put back");
   });
@@ -213,21 +220,21 @@ describe("the other rules", () => {
     [{ since: NOW - 25 * HOUR, failures: 0 }, "attention"],
     [{ since: null, failures: 0 }, "unknown"],
   ])("are about lists: %j", (facts, state) => {
-    expect(rules.judgeLists({ checked: 1, shards: 16, ...facts }, NOW).state).toBe(state);
+    expect(judgeLists({ checked: 1, shards: 16, ...facts }, NOW).state).toBe(state);
   });
 
   it("are about root tokens and others that never end", () => {
     const facts = { root: 1, endlessRoot: 0, more: false, endless: 0, total: 9 };
-    expect(rules.judgeRootTokens(facts)).toMatchObject({ state: "ok", seen: "1, which ends" });
+    expect(judgeRootTokens(facts)).toMatchObject({ state: "ok", seen: "1, which ends" });
     const seen = (root: number, endlessRoot: number, more = false) =>
-      rules.judgeRootTokens({ ...facts, root, endlessRoot, more }).seen;
+      judgeRootTokens({ ...facts, root, endlessRoot, more }).seen;
     expect([seen(2, 0), seen(1, 1), seen(2, 1), seen(3, 2)]).toEqual([
       ...["2, all of which end", "1, which never ends", "2, of which 1 never ends", "3, of which 2 never end"],
     ]);
-    expect(rules.judgeEndless({ ...facts, endless: 1 }).seen).toBe("of 9 tokens 1 never ends");
-    expect(rules.judgeRootTokens({ ...facts, endlessRoot: 1 }).state).toBe("attention");
-    expect(rules.judgeEndless({ ...facts, endless: 1, endlessRoot: 1 }).state).toBe("ok");
-    expect(rules.judgeEndless({ ...facts, endless: 2, endlessRoot: 1 }).state).toBe("attention");
+    expect(judgeEndless({ ...facts, endless: 1 }).seen).toBe("of 9 tokens 1 never ends");
+    expect(judgeRootTokens({ ...facts, endlessRoot: 1 }).state).toBe("attention");
+    expect(judgeEndless({ ...facts, endless: 1, endlessRoot: 1 }).state).toBe("ok");
+    expect(judgeEndless({ ...facts, endless: 2, endlessRoot: 1 }).state).toBe("attention");
   });
 
   it.each([
@@ -239,12 +246,12 @@ describe("the other rules", () => {
     [{ isStored: true, waiting: 0, dropped: 0, notes: [{ since: NOW, most: 100 }] }, "failing"],
     [{ isStored: false, waiting: 0, dropped: 0 }, "unknown"],
   ])("are about the audit store: %j", (facts, state) => {
-    expect(rules.judgeAudit({ lost: [], since: null, notes: [], ...facts }).state).toBe(state);
+    expect(judgeAudit({ lost: [], since: null, notes: [], ...facts }).state).toBe(state);
   });
 
   it("are about irrevocable leases and objects that do not answer", () => {
     const judge = (irrevocable: number, retried: number, more = false) =>
-      rules.judgeLeases(irrevocable, { retried, looked: 900, more });
+      judgeLeases(irrevocable, { retried, looked: 900, more });
     const leases = [judge(0, 0), judge(0, 2), judge(1, 0), judge(1, 2)];
     expect(leases.map(({ state }) => state)).toEqual(["ok", "attention", "failing", "failing"]);
     expect(leases[1]?.seen).toMatch(/^2 of tokens that ended are not accepted by their targets, and tried again/);
@@ -253,8 +260,8 @@ describe("the other rules", () => {
     expect(partly.map(({ state }) => state)).toEqual(["unknown", "attention", "failing"]);
     expect(partly[0]?.seen).toContain("900 of the tokens that ended lately were looked at; more ended");
     expect(partly[1]?.seen).toMatch(/^at least 2 of tokens that ended/);
-    expect([rules.judgeObjects([], WELL).state, rules.judgeObjects(["tidy"], WELL).state]).toEqual(["ok", "failing"]);
+    expect([judgeObjects([], WELL).state, judgeObjects(["tidy"], WELL).state]).toEqual(["ok", "failing"]);
     const all = Array.from({ length: 16 }, (_, at) => `shard ${at}`);
-    expect(rules.judgeObjects(all, WELL).seen).toBe("no answer from shard 0, shard 1, shard 2, shard 3 and 12 others");
+    expect(judgeObjects(all, WELL).seen).toBe("no answer from shard 0, shard 1, shard 2, shard 3 and 12 others");
   });
 });
