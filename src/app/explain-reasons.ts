@@ -2,7 +2,7 @@ import type { Caller } from "../auth/caller.ts";
 import type { Failure } from "../base/result.ts";
 import { ENTITY_PROBLEMS, type EntityProblem } from "../identity/entity-copies.ts";
 import type { AccessRequest, Step, Verdict } from "../policy/acl.ts";
-import { patternText } from "../policy/rule.ts";
+import { patternText } from "../policy/pattern.ts";
 
 /** The reason for a decision: a code for programs, and a sentence. */
 export interface Reason {

@@ -12,13 +12,13 @@ import { RESPONSE_WRAPPING_POLICY_TEXT } from "../policy/builtin.ts";
 import { type Grant, listCapabilities, writtenRules } from "../policy/merged-rules.ts";
 import { isListing, type Operation } from "../policy/operation.ts";
 import { linesOfRule } from "../policy/parse.ts";
+import { patternText } from "../policy/pattern.ts";
 import {
   normalizePolicyName,
   policyDeleteRefusal,
   policyWriteRefusal,
   RESPONSE_WRAPPING_POLICY,
 } from "../policy/policy-names.ts";
-import { patternText } from "../policy/rule.ts";
 import { suggestPolicy } from "../policy/suggest.ts";
 import { systemOf } from "../system/system.ts";
 import { isEnded } from "../system/watermarks.ts";

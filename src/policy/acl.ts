@@ -5,7 +5,8 @@ import { isListing, NEEDED, type Operation, requiresSudo } from "./operation.ts"
 import { pageLimit } from "./pagination-limit.ts";
 import { type ParameterMap, type ParameterRefusal, parameterRefusal } from "./parameters.ts";
 import { NO_NAME, rulesInLowerCase, type Spelling, withCanonicalPath, withNameInLowerCase } from "./path-spellings.ts";
-import { type Capability, hasForbiddenWildcards, type NamedPolicy, type PathRule } from "./rule.ts";
+import { hasForbiddenWildcards } from "./pattern.ts";
+import type { Capability, NamedPolicy, PathRule } from "./rule.ts";
 import { RuleIndex } from "./rule-index.ts";
 import { resolveTemplates, type TemplateContext } from "./template.ts";
 import { wrappingPermits } from "./wrapping-ttl.ts";

@@ -1,6 +1,7 @@
 import type { Seconds } from "../base/clock.ts";
 import { mergeParameters, type ParameterLimits } from "./parameters.ts";
-import { CAPABILITIES, type Capability, type ParameterRule, type PathRule, type Pattern } from "./rule.ts";
+import type { Pattern } from "./pattern.ts";
+import { CAPABILITIES, type Capability, type ParameterRule, type PathRule } from "./rule.ts";
 
 /** One rule and the policy that it comes from. */
 export interface SourcedRule {

@@ -1,14 +1,8 @@
 import { type Ms, parseAbsoluteTime, type Seconds } from "../base/clock.ts";
 import { parseDuration } from "../base/duration.ts";
 import { mergeParameters } from "./parameters.ts";
-import {
-  CAPABILITIES,
-  type Capability,
-  hasForbiddenWildcards,
-  type ParameterRule,
-  type ParameterValue,
-  type PathRule,
-} from "./rule.ts";
+import { hasForbiddenWildcards } from "./pattern.ts";
+import { CAPABILITIES, type Capability, type ParameterRule, type ParameterValue, type PathRule } from "./rule.ts";
 import { objectsOf, type Problems, quote, type SyntaxEntry, type SyntaxObject, type SyntaxValue } from "./syntax.ts";
 import { hasBalancedBraces } from "./template.ts";
 

@@ -1,7 +1,7 @@
 import { fromBase64, fromUtf8, toBase64 } from "../crypto/bytes.ts";
 import type { SourcedRule } from "./merged-rules.ts";
+import { parsePattern } from "./pattern.ts";
 import { normalizePolicyName } from "./policy-names.ts";
-import { parsePattern } from "./rule.ts";
 
 /** One resource, or all resources of a form, and every path that asks for it here or in the reference. */
 interface Resource {

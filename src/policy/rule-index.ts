@@ -1,6 +1,6 @@
 import { PrefixIndex } from "../base/prefix-index.ts";
 import { type Grant, grantsAnything, mergeRules, type SourcedRule } from "./merged-rules.ts";
-import { decidesBefore, type Pattern, parsePattern } from "./rule.ts";
+import { decidesBefore, type Pattern, parsePattern } from "./pattern.ts";
 
 interface Node {
   readonly literals: Map<string, Node>;

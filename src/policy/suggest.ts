@@ -6,7 +6,8 @@ import type { Grant } from "./merged-rules.ts";
 import { isListing } from "./operation.ts";
 import type { ParameterMap, ParameterRefusal } from "./parameters.ts";
 import { parsePolicy } from "./parse.ts";
-import { CAPABILITIES, type Capability, type ParameterRule, type PathRule, parsePattern } from "./rule.ts";
+import { parsePattern } from "./pattern.ts";
+import { CAPABILITIES, type Capability, type ParameterRule, type PathRule } from "./rule.ts";
 
 /** Prints rules as a policy in HCL. HCL has no null, so a text with null in the value of a parameter does not parse. */
 export function printRules(rules: readonly PathRule[]): string {

@@ -6,7 +6,7 @@ import { MAX_TOKEN_LENGTH } from "../../base/limits.ts";
 import { err, invalid, ok, refuse } from "../../base/result.ts";
 import { aclOf, allPolicies, ENTITY_PROBLEMS, entityProblem, loadActiveEntity } from "../../identity/entity-copies.ts";
 import { type Grant, hasLimits, listCapabilities, writtenRules } from "../../policy/merged-rules.ts";
-import { patternText } from "../../policy/rule.ts";
+import { patternText } from "../../policy/pattern.ts";
 import { fieldSchema } from "../../wire/field-schema.ts";
 import { pasted, unread } from "../../wire/fields.ts";
 import { dataReply } from "../../wire/reply.ts";
