@@ -25,7 +25,8 @@ import type {
   TeamState,
   TokenKind,
 } from "./record.ts";
-import { NAME_TAKEN, OWNERS, ownersOf } from "./rules/team-settings.ts";
+import { NAME_TAKEN } from "./rules/names.ts";
+import { OWNERS, ownersOf } from "./rules/owners.ts";
 import { type LifetimeRules, lifetimeRules } from "./rules/token-lifetime.ts";
 import type { TokenOrder } from "./rules/token-order.ts";
 import { organizationDirectory, teamAt } from "./stubs.ts";

@@ -20,7 +20,8 @@ import type {
   TeamTokenEnd,
   TeamWithToken,
 } from "./record.ts";
-import { MAX_TEAM_TOKENS, NAME_TAKEN } from "./rules/team-settings.ts";
+import { NAME_TAKEN } from "./rules/names.ts";
+import { MAX_TEAM_TOKENS } from "./rules/team-tokens.ts";
 import {
   ALREADY_ROTATED,
   expiryUnder,

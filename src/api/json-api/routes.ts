@@ -15,7 +15,7 @@ import {
 import { err, type Failure, ok, type Result } from "../../base/result.ts";
 import type { Operation } from "../../policy/operation.ts";
 import type { PageRequest, RowPage } from "../../storage/pages.ts";
-import { MAX_NAME_LENGTH } from "../../team/rules/team-settings.ts";
+import { MAX_NAME_LENGTH } from "../../team/rules/names.ts";
 import { organizationNamed } from "../../team/stubs.ts";
 import { ANY_FIELDS, type FieldSchema, fieldSchema, readValues } from "../../wire/field-schema.ts";
 import { type Field, isObject } from "../../wire/fields.ts";

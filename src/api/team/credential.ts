@@ -7,7 +7,7 @@ import type { Installation } from "../../system/installation.ts";
 import { isHolderRoute, looksLikeTeamToken, readTeamToken, TEAM_TOKENS_WITHIN } from "../../team/ids.ts";
 import type { TeamRecord, TeamToken, TeamWithToken } from "../../team/record.ts";
 import { organizationTokenMay } from "../../team/rules/organization-token-access.ts";
-import { manages } from "../../team/rules/team-settings.ts";
+import { manages } from "../../team/rules/owners.ts";
 import { teamAt } from "../../team/stubs.ts";
 import { PLAIN_RECORD, type TokenRecord } from "../../token/record.ts";
 

@@ -6,8 +6,7 @@ import { err, invalidDocument, NOT_FOUND, ok, type Result } from "../../base/res
 import { untilCopiesAreOld } from "../../system/in-effect.ts";
 import { newOrganizationId } from "../../team/ids.ts";
 import { type OrganizationChange, type OrganizationRecord, TOKEN_KINDS, type TokenKind } from "../../team/record.ts";
-import { MAX_TTL_MS } from "../../team/rules/organization-settings.ts";
-import { NEW_ORGANIZATION, ORGANIZATION_CHANGE } from "../../team/rules/team-settings.ts";
+import { MAX_TTL_MS, NEW_ORGANIZATION, ORGANIZATION_CHANGE } from "../../team/rules/organization-settings.ts";
 import { DEFAULT_MAX_TTL_MS } from "../../team/rules/token-lifetime.ts";
 import { organizationDirectory, organizationNamed } from "../../team/stubs.ts";
 import { fieldSchema, readValues } from "../../wire/field-schema.ts";

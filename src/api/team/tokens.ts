@@ -6,7 +6,7 @@ import { inGroups } from "../../base/parallel.ts";
 import { err, NOT_FOUND, ok, type Result } from "../../base/result.ts";
 import { openText, sealText } from "../../crypto/sealed-data.ts";
 import { readTeamId, readTokenId } from "../../team/ids.ts";
-import { descriptionProblem } from "../../team/rules/team-settings.ts";
+import { descriptionProblem } from "../../team/rules/team-tokens.ts";
 import { ALREADY_ROTATED } from "../../team/rules/token-lifetime.ts";
 import { readTokenOrder, TOKEN_SORTS } from "../../team/rules/token-order.ts";
 import { MAX_DELETED_TOKENS, teamAt } from "../../team/stubs.ts";

@@ -1,8 +1,17 @@
 import type { Ms } from "../../base/clock.ts";
 import { err, ok } from "../../base/result.ts";
 import { fieldSchema, type Values } from "../../wire/field-schema.ts";
-import { type Field, sent } from "../../wire/fields.ts";
-import { exact, exactFlag, exactInteger, oneOf, orNull, shortString } from "../../wire/json-type-fields.ts";
+import { type Field, sent, unread } from "../../wire/fields.ts";
+import {
+  exact,
+  exactFlag,
+  exactInteger,
+  exactString,
+  oneOf,
+  orNull,
+  shortString,
+} from "../../wire/json-type-fields.ts";
+import { organizationNameProblem } from "./names.ts";
 
 const MAX_SAML_ROLE_LENGTH = 256;
 /** Minutes; ten years. */
@@ -49,6 +58,27 @@ export const ORGANIZATION_SETTINGS = {
     ),
   ).describe("True, the only value"),
 };
+
+const MAX_EMAIL_LENGTH = 254;
+
+const EMAIL = exactString("must be a string", (text) => {
+  if (text.length > MAX_EMAIL_LENGTH) return `is too long (at most ${MAX_EMAIL_LENGTH} characters)`;
+  return /^[^\s@]+@[^\s@]+$/.test(text) ? null : "must be an e-mail address";
+}).describe("The e-mail address of its administrator");
+
+/** The attributes of a new organization. */
+export const NEW_ORGANIZATION = fieldSchema({
+  name: exactString("can't be blank", organizationNameProblem).describe("The name; it can't be changed"),
+  email: EMAIL,
+  ...ORGANIZATION_SETTINGS,
+});
+
+/** The attributes of a change of an organization. */
+export const ORGANIZATION_CHANGE = fieldSchema({
+  name: unread("string").describe("The name; it can't be changed"),
+  email: sent(EMAIL),
+  ...ORGANIZATION_SETTINGS,
+});
 
 const SETTINGS = fieldSchema(ORGANIZATION_SETTINGS);
 type SentSettings = Values<typeof SETTINGS>;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { organizationNameProblem, teamNameProblem } from "../../../src/team/rules/team-settings.ts";
+import { organizationNameProblem, teamNameProblem } from "../../../src/team/rules/names.ts";
 import { isAlive, NO_RULES, planRotation, readExpiry } from "../../../src/team/rules/token-lifetime.ts";
 import { readTokenOrder } from "../../../src/team/rules/token-order.ts";
 

@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { teamRoute } from "../../../src/team/ids.ts";
-import { MAX_TEAM_TOKENS } from "../../../src/team/rules/team-settings.ts";
+import { MAX_TEAM_TOKENS } from "../../../src/team/rules/team-tokens.ts";
 import { teamAt } from "../../../src/team/stubs.ts";
 import { bindings, call, createToken, initialized } from "../../support/service.ts";
 import { insertRows } from "../../support/storage-writer.ts";
