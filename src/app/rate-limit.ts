@@ -2,7 +2,7 @@ import { mayInitialize } from "../api/sys/init.ts";
 import { clientNetworks } from "../base/client-network.ts";
 import { currentTime } from "../base/clock.ts";
 import { err, ok, type Result } from "../base/result.ts";
-import { AddressWindows } from "../quota/client-windows.ts";
+import { ClientWindows } from "../quota/client-windows.ts";
 import { DEFAULT_QUOTA_CONFIG, INIT_LIMIT, LOGIN_LIMIT, type RateLimit, type RateLimitQuota } from "../quota/quota.ts";
 import type { Installation } from "../system/installation.ts";
 import { type GroveRequest, operationOf, readTokenHeader } from "../wire/request.ts";
@@ -30,7 +30,7 @@ const STEPS_OF_RESTORE: ReadonlySet<string> = new Set([
 ]);
 
 /** Request counts of this isolate. They are not part of the snapshot, so that a newer snapshot does not reset them. */
-const windows = new AddressWindows(MAX_CLIENTS);
+const windows = new ClientWindows(MAX_CLIENTS);
 
 interface Applied {
   readonly key: string;

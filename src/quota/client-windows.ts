@@ -29,7 +29,7 @@ interface Window {
  * those that sent nothing for the longest time are dropped. An attacker with that many addresses gains nothing by this,
  * since each address has a limit of its own anyway.
  */
-export class AddressWindows {
+export class ClientWindows {
   readonly #windows: GenerationalCache<string, Window>;
 
   /** @param most maximum number of clients. The most recent half of that number always stays. */

@@ -107,7 +107,7 @@ const COPIES: readonly (readonly [module: string, constant: string, bytes: numbe
 ];
 
 const SOURCES = join(import.meta.dirname, "../../../src");
-const NEW_CACHE = /new (?:GenerationalCache|ExpiringCache|Copies|AddressWindows)(?:<.*?>)?\(\s*([^,)]+)/g;
+const NEW_CACHE = /new (?:GenerationalCache|ExpiringCache|Copies|ClientWindows)(?:<.*?>)?\(\s*([^,)]+)/g;
 
 const modules = new Map(
   readdirSync(SOURCES, { recursive: true, encoding: "utf8" })

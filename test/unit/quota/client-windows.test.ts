@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { clientNetworks } from "../../../src/base/client-network.ts";
-import { AddressWindows } from "../../../src/quota/client-windows.ts";
+import { ClientWindows } from "../../../src/quota/client-windows.ts";
 import type { RateLimit } from "../../../src/quota/quota.ts";
 
 const T0 = 1_700_000_000_000;
 const limit = (change: Partial<RateLimit> = {}): RateLimit => ({ rate: 2, interval: 10, blockInterval: 0, ...change });
-const windows = (most = 100) => new AddressWindows(most);
+const windows = (most = 100) => new ClientWindows(most);
 
 /** Whether requests at these moments (ms after the first) are let in. */
 const answers = (rule: RateLimit, at: readonly number[], counts = windows()) =>
