@@ -7,7 +7,7 @@ import type { Verdict } from "../policy/acl.ts";
 import type { Installation } from "../system/installation.ts";
 import type { Watermarks } from "../system/watermarks.ts";
 import { type CallerAction, type Outcome, refusedAnswer, type TreeAnswer } from "../token/actions.ts";
-import { type Call, type Decided, decideAndAct } from "../token/decide.ts";
+import { type Call, type Decided, decideAndAct, verdictForToken } from "../token/decide.ts";
 import { MAX_ROW_ATTEMPTS, newTokenIds, type TokenCredential } from "../token/ids.ts";
 import type { TokenView } from "../token/record.ts";
 import { needsWorkerWrite, planCreate } from "../token/rules/create.ts";
@@ -36,6 +36,11 @@ interface CallToAuthorize extends Call {
   readonly presented: ParsedToken;
   readonly malformed: boolean;
   readonly line: AuditLine | null;
+  /**
+   * True for a request to another Worker, which has paths of its own: the rights that a credential has at Grove without
+   * a policy, such as those of a team in its organization, are not meant for them.
+   */
+  readonly isElsewhere?: boolean;
 }
 
 /**
@@ -48,14 +53,17 @@ interface CallToAuthorize extends Call {
 export async function authorizeCall(
   env: Env,
   installation: Installation,
-  { presented, access, clientAddress, malformed, line }: CallToAuthorize,
+  { presented, access, clientAddress, malformed, line, isElsewhere = false }: CallToAuthorize,
   nextAction: () => Promise<CallerAction | null>,
 ): Promise<Result<AuthorizedCall, RefusedCall>> {
   if (presented.kind !== "service") {
     const caller = await callerOf(env, installation, presented, "use");
     if (!caller) return refused(UNAUTHENTICATED, null);
     const entity = await loadActiveEntity(env, caller.record.entityId);
-    const decided = verdictForCaller(caller, { access, clientAddress }, { installation, entity, now: currentTime() });
+    const facts = { installation, entity, now: currentTime() };
+    const decided = isElsewhere
+      ? verdictForToken(caller.record, { access, clientAddress }, facts)
+      : verdictForCaller(caller, { access, clientAddress }, facts);
     // Also for a refused request: no other line has its fields.
     writeFirstLine(line, caller);
     if (!decided.ok) return refused(decided.error, caller);

@@ -65,7 +65,14 @@ export class TokenAuthority extends WorkerEntrypoint<Env> implements TokenAuthor
       const presented = await readToken(this.env, installation, text);
       if (!presented) return err(UNAUTHENTICATED);
       const atMount = { ...access, mount: installation.mountPathServing(path) };
-      const call = { presented, access: atMount, clientAddress, malformed: false, line: null };
+      const call = {
+        presented,
+        access: atMount,
+        clientAddress,
+        malformed: false,
+        line: null,
+        isElsewhere: true,
+      } as const;
       const authorized = await authorizeCall(this.env, installation, call, async () => null);
       const { caller } = authorized.ok ? authorized.value : authorized.error;
       if (caller) notes.auth = auditCaller(caller);

@@ -6,6 +6,7 @@ import { TokenAuthority } from "../../../src/rpc/token-authority.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
 import { failing } from "../../support/calls.ts";
 import { bindings, call, createToken, initialized } from "../../support/service.ts";
+import { type ApiResource, api, createOrganization, generateToken, resource } from "../../support/teams.ts";
 import { holdSweeps } from "../../support/trees.ts";
 
 let root: string;
@@ -135,6 +136,27 @@ describe("authorize", () => {
     [null as never, { allowed: false, reason: "invalid" }],
   ])("decides about %j", async (request, expected) => {
     expect(await authority.authorize(await token(), request)).toMatchObject(expected as object);
+  });
+
+  it("gives tokens of teams and organizations the policies of the team alone: other paths are not Grove's", async () => {
+    await createOrganization(root, "acme");
+    const teams = await api<readonly ApiResource[]>("GET", "organizations/acme/teams", { token: root });
+    const owners = teams.body.data[0]?.id ?? "";
+    await api("PATCH", `teams/${owners}`, { token: root, body: resource("teams", { "token-policies": ["engine"] }) });
+    const { text: ofOwners } = await generateToken(root, owners);
+    const made = await api("POST", "organizations/acme/authentication-token", { token: root });
+    for (const text of [ofOwners, String(made.body.data.attributes.token)]) {
+      for (const path of ["organizations/acme", "organizations/acme/teams/x", "account/details", `teams/${owners}`]) {
+        const decided = await authority.authorize(text, { path, operation: "read" });
+        expect([path, decided]).toMatchObject([path, { allowed: false, reason: "denied" }]);
+      }
+      const written = { path: "organizations/acme/teams/x", operation: "update" } as const;
+      expect(await authority.authorize(text, written)).toMatchObject({ allowed: false, reason: "denied" });
+    }
+    expect(await authority.authorize(ofOwners, { path: "kv/data/x", operation: "read" })).toMatchObject({
+      allowed: true,
+    });
+    expect((await api("GET", "organizations/acme", { token: ofOwners })).status).toBe(200);
   });
 
   it("refuses every token that is not valid, whatever its type", async () => {
