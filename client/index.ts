@@ -52,11 +52,12 @@ export async function authorize(
   };
   const cacheMs = (options.cacheSeconds ?? 0) * 1000;
   const key = cacheMs > 0 && options.data === undefined ? await cacheKey(token, asked) : null;
-  const known = key === null ? null : remembered(key, Date.now());
+  const cache = cacheOf(grove);
+  const known = key === null ? null : remembered(cache, key, Date.now());
   if (known) return known;
   const decision = await ask(grove, token, asked);
   if (!decision.allowed) return refusalFor(decision);
-  if (key !== null) remember(key, decision, Date.now(), cacheMs);
+  if (key !== null) remember(cache, key, decision, Date.now(), cacheMs);
   return decision;
 }
 
@@ -128,9 +129,19 @@ function refuse(status: number, message: string, challenge?: string): Authorized
   return { allowed: false, response: new Response(JSON.stringify({ errors: [message] }), { status, headers }) };
 }
 
-/** Cached permissions of this isolate, by request. The oldest is evicted first. */
-const cache = new Map<string, { readonly decision: Allowed; readonly until: number }>();
+/** Permissions by request, each with the time for which it may be repeated. The oldest is evicted first. */
+type Permissions = Map<string, { readonly decision: Allowed; readonly from: number; readonly until: number }>;
+
+/** Cached permissions of this isolate, by the binding that gave them: a token is good at one installation only. */
+const caches = new WeakMap<object, Permissions>();
+/** Maximum number of permissions of a binding. */
 const CACHE_ENTRIES = 2_000;
+
+function cacheOf(grove: object): Permissions {
+  const cache: Permissions = caches.get(grove) ?? new Map();
+  caches.set(grove, cache);
+  return cache;
+}
 
 /** Returns a digest as the key, so that no token stays in memory after its request. */
 async function cacheKey(token: string, asked: AuthorizeRequest): Promise<string> {
@@ -139,19 +150,20 @@ async function cacheKey(token: string, asked: AuthorizeRequest): Promise<string>
   return String.fromCharCode(...new Uint8Array(digest));
 }
 
-function remembered(key: string, now: number): Allowed | null {
+function remembered(cache: Permissions, key: string, now: number): Allowed | null {
   const entry = cache.get(key);
   if (!entry) return null;
-  if (now < entry.until) return entry.decision;
+  // Not after the clock was set back: how old it is can't be said then.
+  if (now >= entry.from && now < entry.until) return entry.decision;
   cache.delete(key);
   return null;
 }
 
-function remember(key: string, decision: Allowed, now: number, cacheMs: number): void {
+function remember(cache: Permissions, key: string, decision: Allowed, now: number, cacheMs: number): void {
   const { usesLeft, expiresAt } = decision.holder;
   if (usesLeft !== 0) return;
   cache.delete(key);
-  cache.set(key, { decision, until: Math.min(now + cacheMs, expiresAt ?? Number.POSITIVE_INFINITY) });
+  cache.set(key, { decision, from: now, until: Math.min(now + cacheMs, expiresAt ?? Number.POSITIVE_INFINITY) });
   const oldest = cache.size > CACHE_ENTRIES ? cache.keys().next() : null;
   if (oldest && !oldest.done) cache.delete(oldest.value);
 }

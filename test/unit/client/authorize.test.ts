@@ -225,6 +225,19 @@ describe("the cache", () => {
     expect(asked).toHaveLength(requests.length);
   });
 
+  it("tells the services that are asked apart: each has tokens of its own", async () => {
+    const [one, other] = [grove(), grove({ allowed: false, reason: "unauthenticated", message: "invalid token" })];
+    const options = { cacheSeconds: 5 };
+    expect((await authorize(one.binding, request("/a"), options)).allowed).toBe(true);
+    expect((await authorize(other.binding, request("/a"), options)).allowed).toBe(false);
+    expect((await authorize(one.binding, request("/a"), options)).allowed).toBe(true);
+    expect([one.asked.length, other.asked.length]).toEqual([1, 1]);
+  });
+
+  it("keeps nothing beyond its time when the clock is set back", async () => {
+    expect(await callsAt([10, 1, 2])).toBe(2);
+  });
+
   it("keeps no refusal and no decision about fields", async () => {
     const refused = grove({ allowed: false, reason: "denied", message: "permission denied" });
     const fields = grove();
