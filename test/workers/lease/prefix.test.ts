@@ -132,6 +132,18 @@ describe("revoke-prefix", () => {
     });
   });
 
+  it("that is a token is refused: the name of the walk would keep it, and it would not be revoked", async () => {
+    const [token = ""] = await tokensOf("as-prefix", 1);
+    for (const mode of ["revoke-prefix", "revoke-force"]) {
+      for (const prefix of [token, `auth/token/create/${token}`]) {
+        const answer = await post(`sys/leases/${mode}/${prefix}`);
+        expect([mode, prefix, answer.status]).toEqual([mode, prefix, 400]);
+        expect(JSON.stringify(answer.body)).not.toContain(token);
+      }
+    }
+    expect(await isAlive(token)).toBe(true);
+  });
+
   it("never reaches the first root token", async () => {
     expect((await post("sys/leases/revoke-prefix/auth/token/root")).status).toBe(204);
     expect(await isAlive(root)).toBe(true);

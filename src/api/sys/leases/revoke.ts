@@ -25,12 +25,14 @@ import { changedReply, endedReply } from "../../change-reply.ts";
 import { endBelow } from "../../end-tokens.ts";
 import { retriedLeases } from "../health/failing-leases.ts";
 import { ACTOR, actorObject } from "../tokens/end-of-token.ts";
+import { fieldWithToken } from "../tokens/filter-fields.ts";
 import { LEASE_ID, routesOfLease } from "./leases.ts";
 
 /** Maximum length of a path prefix, in characters. It is part of the name of the object that walks over the prefix. */
 const MAX_PREFIX = 512;
 
 const CONTINUES: Reply = { kind: "accepted" };
+const TOKEN_AS_PREFIX = "the prefix must not contain a token: auth/token/revoke takes one in its body";
 
 const SYNC = { sync: flag(true).describe("False: the answer does not wait for the end") };
 
@@ -50,7 +52,9 @@ function revokeBelowRoute(mode: "revoke" | "force", operationId: string, summary
     parameters: { prefix: "The path, or the id of one lease" },
     answers: [NO_CONTENT, ACCEPTED],
     input: fieldSchema(SYNC),
-    prepare: async ({ installation, params: { prefix = "" } }) => {
+    prepare: async ({ env, installation, params: { prefix = "" } }) => {
+      // The runtime keeps the name of the object that walks over the prefix, and no token has a lease with this path.
+      if ((await fieldWithToken(env, installation, { prefix })) !== null) return refuse(TOKEN_AS_PREFIX);
       const isLease = (await readLeaseId(installation.keys, prefix)) !== null;
       const tooLong = !isLease && prefix.length > MAX_PREFIX;
       return okUnless(tooLong ? "the prefix is too long" : null, { prefix, isLease });
