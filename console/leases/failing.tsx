@@ -38,8 +38,8 @@ export function FailingLeasesCard({ failing }: { readonly failing: Loaded<Failin
         <>
           {leases.length === 0 ? (
             <p>
-              None is irrevocable, and none of tokens that ended in the last 15 minutes is tried again. A lease whose
-              target refuses is tried again for some minutes before it is irrevocable.
+              None is irrevocable, and none that ended in the last 15 minutes is tried again. A lease whose target
+              refuses is tried again for some minutes before it is irrevocable.
             </p>
           ) : (
             <>

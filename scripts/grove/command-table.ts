@@ -158,7 +158,7 @@ export const COMMANDS = {
     codes: "0 no lease fails, 1 one does or may, refused or failed, 2 the command line or VAULT_ADDR is wrong",
     brief: "lists leases whose revocation fails",
     about:
-      "lists leases that have ended but whose service has not accepted the revocation, so that their secrets can still be used: those that were given up (irrevocable), and those of lately ended tokens, which are tried again (needs read and sudo on sys/leases)",
+      "lists leases that have ended but whose service has not accepted the revocation, so that their secrets can still be used: those that were given up (irrevocable), and those that ended lately, which are tried again (needs read and sudo on sys/leases)",
     options: {
       retry: flag(
         "sends each again first, and shows those that still fail (needs update on sys/leases/revoke and sys/leases/lookup)",

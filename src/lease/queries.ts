@@ -1,3 +1,4 @@
+import type { Ms } from "../base/clock.ts";
 import type { Keys } from "../crypto/key-ring.ts";
 import { accessorShard, askShards, shardNumbers } from "../listing/accessor-shards.ts";
 import { type IndexedLease, type IrrevocableLease, orderOfIndexed } from "../listing/lease-index.ts";
@@ -38,6 +39,15 @@ export async function listIrrevocable(env: LeaseEnv, limit: number): Promise<Irr
       .slice(0, limit);
   }
   return first;
+}
+
+/**
+ * Lists at most `limit` leases whose last attempt failed at `from` or later and that were to be tried again. Their trees
+ * know whether they still are.
+ */
+export async function listFailed(env: LeaseEnv, from: Ms, limit: number): Promise<IrrevocableLease[]> {
+  const found = await askShards(env, (shard) => shard.irrevocableLeases(limit, from));
+  return found.flat().slice(0, limit);
 }
 
 /** Counts the leases whose revocation was given up, by engine: the first segment of their path. */

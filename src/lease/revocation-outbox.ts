@@ -91,8 +91,19 @@ export class LeaseOutbox {
     if (lease.forced) return "removed";
     const error = delivery.error.slice(0, MAX_ERROR);
     if (delivery.hopeless || lease.attempts >= MAX_REVOCATION_ATTEMPTS) await this.#giveUp(lease, error);
-    else this.#store.failed(lease.row, error);
+    else await this.#noteFailed(lease, error);
     return { row: lease.row, error };
+  }
+
+  /** Stores the error of an attempt that another one follows, and has the list of failing leases find it. */
+  async #noteFailed(lease: LeaseRow, error: string): Promise<void> {
+    this.#store.failed(lease.row, error);
+    const tail = this.#store.tailOf(lease);
+    const shard = accessorShard(this.#env, accessorShardNumber(tail));
+    // Without an answer the lease is listed after the next attempt.
+    await shard.addLease(tail, lease.path, currentTime()).catch(() => {});
+    // A shard of 1.0.0-rc.1 has listed again what another attempt may have removed meanwhile.
+    if (!this.#store.find(lease.row)) await shard.removeLeases([tail]);
   }
 
   /**

@@ -40,6 +40,7 @@ import {
   type WantedTreeGroups,
 } from "./inventory/tree-groups.ts";
 import {
+  FAILED_LEASES_SQL,
   type ForcedRemoval,
   type IndexPage,
   type IrrevocableLease,
@@ -62,6 +63,7 @@ export const ACCESSOR_SHARD_MIGRATIONS: readonly Migration[] = [
     sql: `${LEASE_INDEX_SQL} ${INVENTORY_SQL} ${ENDED_SQL} ${ALLOCATED_TREES_SQL}`,
   },
   { version: 2, description: "leases that were removed by force", sql: REMOVED_LEASES_SQL, readableFrom: 1 },
+  { version: 3, description: "leases whose revocation fails", sql: FAILED_LEASES_SQL, readableFrom: 1 },
 ];
 
 const RETRY_MS = 15_000;
@@ -300,9 +302,15 @@ export class AccessorShard extends DurableObject<ListingEnv> {
     this.#leases.restore(held, givenUp);
   }
 
-  /** Indexes the lease of a secret. Safe to repeat. */
-  addLease(tail: string, path: string): void {
-    this.#leases.add(tail, path);
+  /**
+   * Indexes the lease of a secret. Safe to repeat.
+   *
+   * @param failedAt when an attempt to revoke it failed that another one follows: then it is only noted. A shard of
+   * 1.0.0-rc.1 does not know it.
+   */
+  addLease(tail: string, path: string, failedAt?: Ms): void {
+    if (failedAt === undefined) this.#leases.add(tail, path);
+    else this.#leases.noteFailed(tail, failedAt);
   }
 
   /** Removes leases of secrets from the index, and keeps which of them were removed by force. Safe to repeat. */
@@ -336,9 +344,14 @@ export class AccessorShard extends DurableObject<ListingEnv> {
     return this.#leases.level(prefix, after, limit);
   }
 
-  /** Returns at most `limit` leases whose revocation was given up, ordered by expiry and id. */
-  irrevocableLeases(limit: number): IrrevocableLease[] {
-    return this.#leases.irrevocable(limit);
+  /**
+   * Returns at most `limit` leases whose revocation was given up, ordered by expiry and id.
+   *
+   * @param failedFrom instead of those, the ones that are tried again and whose last attempt failed at this time or later.
+   * A shard of 1.0.0-rc.1 does not know it, and returns those that were given up.
+   */
+  irrevocableLeases(limit: number, failedFrom?: Ms): IrrevocableLease[] {
+    return failedFrom === undefined ? this.#leases.irrevocable(limit) : this.#leases.failedSince(failedFrom, limit);
   }
 
   /** Counts the leases of secrets, up to `most`. */

@@ -9,6 +9,11 @@ export const LEASE_INDEX_SQL = `
   CREATE INDEX leases_given_up ON leases (expires_at) WHERE error IS NOT NULL;
 `;
 
+/** Finds leases whose revocation fails, and is tried again: they have a time and no error, see `LeaseIndex.noteFailed`. */
+export const FAILED_LEASES_SQL = `
+  CREATE INDEX leases_failed ON leases (expires_at) WHERE error IS NULL AND expires_at IS NOT NULL;
+`;
+
 /**
  * Leases that were removed by force although their targets did not accept the revocation: they have not ended. Kept as
  * long as the records of ended tokens. `holder` is "" when the token was alive, or is not known.
@@ -120,6 +125,21 @@ export class LeaseIndex {
   /** When the oldest record of a removal was made; null without any. */
   oldestRemoval(): Ms | null {
     return columnOf<number | null>(this.#tables, "SELECT MIN(at) FROM removed_leases")[0] ?? null;
+  }
+
+  /**
+   * Notes that an attempt to revoke a secret's lease failed at `at`, and that another one follows. The column of the end
+   * of a lease that was given up has this time. Nothing is noted of a lease that is not listed any more. Safe to repeat.
+   */
+  noteFailed(tail: string, at: Ms): void {
+    this.#tables.exec("UPDATE leases SET expires_at = ? WHERE tail = ? AND error IS NULL", at, tail);
+  }
+
+  /** Returns at most `limit` leases whose last attempt failed at `from` or later, without errors, the last one first. */
+  failedSince(from: Ms, limit: number): IrrevocableLease[] {
+    const query = `SELECT path, tail, expires_at AS expiresAt, '' AS error FROM leases
+      WHERE error IS NULL AND expires_at IS NOT NULL AND expires_at >= ? ORDER BY expires_at DESC LIMIT ?`;
+    return this.#tables.exec<IrrevocableLease>(query, from, limit).toArray();
   }
 
   /** Notes that the revocation of a secret's lease was given up. Safe to repeat. */

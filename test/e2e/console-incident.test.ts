@@ -315,9 +315,7 @@ describe.skipIf(executable === undefined)("an incident in the console", () => {
       .filter({ hasText: "with-leases" })
       .getByText(/^But 2 of their leases have not ended/)
       .waitFor();
-    const finding = page
-      .getByRole("listitem")
-      .filter({ hasText: "2 of tokens that ended are not accepted by their targets" });
+    const finding = page.getByRole("listitem").filter({ hasText: "2 that ended are not accepted by their targets" });
     await finding.getByRole("link", { name: "Ended lately, with receipts" }).click();
     await page
       .getByRole("row", { name: /with-leases/ })

@@ -94,7 +94,7 @@ function show(
   const again = sent === null ? "" : `${sent} sent again, `;
   if (leases.length === 0) {
     const none = isWhole
-      ? "none is irrevocable, and none of tokens that ended lately fails"
+      ? "none is irrevocable, and none that ended lately fails"
       : "none of those that were looked at fails";
     terminal.out(styled(terminal, isWhole ? "green" : "yellow", `${again}${none}`));
     return;

@@ -140,7 +140,7 @@ const FAILING_VIEW = view<FailingLease>({
 });
 
 /**
- * The irrevocable leases, and before them those of lately ended tokens that are tried again. The index has an irrevocable
+ * The irrevocable leases, and before them those that ended lately and are tried again. The index has an irrevocable
  * lease that is tried again until its target accepts it: it is shown once.
  */
 async function failingReply(env: Env, given: readonly FailingLease[], isCut: boolean): Answered {
@@ -225,7 +225,7 @@ export const LEASE_REVOCATION_ROUTES: readonly Route[] = [
     operationId: "leases-list",
     answers: dataAnswer({ lease_count: "integer", leases: [FAILING_VIEW.shape] }),
     input: strictSchema({
-      type: text().describe("`irrevocable`, or `failing`: also those of lately ended tokens that are tried again"),
+      type: text().describe("`irrevocable`, or `failing`: also those that ended lately and are tried again"),
       ...NAMESPACES,
       limit: text().describe(`Maximum number of irrevocable leases; \`none\` for ${MAX_LIST}`),
     }),

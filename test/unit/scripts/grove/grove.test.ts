@@ -531,7 +531,7 @@ describe("grove leases", () => {
   it("ends with 0 when none fails", async () => {
     replies["GET /v1/sys/leases"] = list();
     expect(await grove("leases")).toBe(0);
-    expect(out).toEqual(["none is irrevocable, and none of tokens that ended lately fails"]);
+    expect(out).toEqual(["none is irrevocable, and none that ended lately fails"]);
   });
 
   it("does not say that none fails where the server has not looked at all", async () => {
@@ -554,7 +554,7 @@ describe("grove leases", () => {
     out.length = 0;
     replies["POST /v1/sys/leases/lookup"] = revoked;
     expect(await grove("leases --retry")).toBe(0);
-    expect(out).toEqual(["2 sent again, none is irrevocable, and none of tokens that ended lately fails"]);
+    expect(out).toEqual(["2 sent again, none is irrevocable, and none that ended lately fails"]);
   });
 });
 

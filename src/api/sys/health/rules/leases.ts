@@ -3,13 +3,13 @@ import { attention, type Finding, failing, good, unknown } from "../finding.ts";
 
 /**
  * @param irrevocable leases that were given up.
- * @param leases those of tokens that ended lately, whose targets have refused an attempt; `looked`: tokens looked at.
+ * @param leases those that ended lately, whose targets have refused an attempt; `looked`: ended tokens looked at.
  */
 export function judgeLeases(irrevocable: number, leases: RetriedLeases): Finding {
   const { retried, looked, more } = leases;
   const link = "docs/runbook.md#leases-are-not-revoked";
   const number = more ? `at least ${retried}` : `${retried}`;
-  const waiting = `${number} of tokens that ended are not accepted by their targets, and tried again`;
+  const waiting = `${number} that ended are not accepted by their targets, and tried again`;
   if (irrevocable > 0) {
     return failing(
       `${irrevocable} can't be revoked: their secrets can still be used${retried > 0 ? `; ${waiting}` : ""}`,
@@ -31,5 +31,5 @@ export function judgeLeases(irrevocable: number, leases: RetriedLeases): Finding
       link,
     );
   }
-  return good("none is irrevocable, and none of tokens that ended lately fails");
+  return good("none is irrevocable, and none that ended lately fails");
 }

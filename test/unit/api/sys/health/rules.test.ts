@@ -254,12 +254,12 @@ describe("the other rules", () => {
       judgeLeases(irrevocable, { retried, looked: 900, more });
     const leases = [judge(0, 0), judge(0, 2), judge(1, 0), judge(1, 2)];
     expect(leases.map(({ state }) => state)).toEqual(["ok", "attention", "failing", "failing"]);
-    expect(leases[1]?.seen).toMatch(/^2 of tokens that ended are not accepted by their targets, and tried again/);
-    expect(leases[3]?.seen).toMatch(/; 2 of tokens that ended/);
+    expect(leases[1]?.seen).toMatch(/^2 that ended are not accepted by their targets, and tried again/);
+    expect(leases[3]?.seen).toMatch(/; 2 that ended/);
     const partly = [judge(0, 0, true), judge(0, 2, true), judge(1, 0, true)];
     expect(partly.map(({ state }) => state)).toEqual(["unknown", "attention", "failing"]);
     expect(partly[0]?.seen).toContain("900 of the tokens that ended lately were looked at; more ended");
-    expect(partly[1]?.seen).toMatch(/^at least 2 of tokens that ended/);
+    expect(partly[1]?.seen).toMatch(/^at least 2 that ended/);
     expect([judgeObjects([], WELL).state, judgeObjects(["tidy"], WELL).state]).toEqual(["ok", "failing"]);
     const all = Array.from({ length: 16 }, (_, at) => `shard ${at}`);
     expect(judgeObjects(all, WELL).seen).toBe("no answer from shard 0, shard 1, shard 2, shard 3 and 12 others");
