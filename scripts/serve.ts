@@ -144,7 +144,6 @@ async function start(command: ServeCommand, commit: string, asked: Promise<void>
   const opened = DataDirectory.open(command.data, command.data === DEFAULT_DATA ? "made" : "needed");
   if (!opened.ok) return opened;
   const data = opened.value;
-  if (data.isNew && command.cluster === undefined) say(`${data.path} is a new directory: a new installation`);
   const started =
     command.cluster === undefined
       ? await startAlone(command, data, commit)

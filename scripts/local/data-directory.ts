@@ -12,14 +12,11 @@ const MIN_FREE_BYTES = 16 * 1024 * 1024;
 /** The data directory of one server at a time. */
 export class DataDirectory {
   readonly path: string;
-  /** Whether it was not there before. */
-  readonly isNew: boolean;
   /** Open for as long as the lock is held. */
   readonly #lock: DatabaseSync;
 
-  private constructor(path: string, isNew: boolean, lock: DatabaseSync) {
+  private constructor(path: string, lock: DatabaseSync) {
     this.path = path;
-    this.isNew = isNew;
     this.#lock = lock;
   }
 
@@ -35,7 +32,6 @@ export class DataDirectory {
       return err(
         `${path} cannot be used for data: ${parent} does not exist. Is --data mistyped? If not, mkdir -p ${parent}`,
       );
-    const isNew = !existsSync(path);
     const problem = unusable(path);
     if (problem !== undefined) return err(problem);
 
@@ -44,7 +40,7 @@ export class DataDirectory {
       return err(`${path} is in use by another server${ownerOf(path)}; stop that one, or choose another --data DIR`);
     }
     writeFileSync(join(path, "pid"), `${process.pid}\n`, { mode: 0o600 });
-    return ok(new DataDirectory(path, isNew, lock));
+    return ok(new DataDirectory(path, lock));
   }
 
   file(name: string): string {

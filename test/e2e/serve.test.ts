@@ -174,6 +174,10 @@ describe("npm run serve", () => {
     expect(server.output().match(/the default counts/g)).toHaveLength(1);
   });
 
+  it("says at the start that there were no data", () => {
+    expect(server.output().split("\n")).toContain(`serve: ${data} has no data: this is a new installation`);
+  });
+
   it("refuses to start twice on the same data", async () => {
     const second = runScript("serve", ["--listen=127.0.0.1:0", "--data", data], SECRETS);
     expect(await second.exited).toBe(1);
