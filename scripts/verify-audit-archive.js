@@ -91,7 +91,8 @@ function check(object, lines, heads) {
       good = seq;
     }
   }
-  if (lines.length < last) return fail(`${object}: the archive ends after ${lines.length} of ${last} records`);
+  const gap = `the archive has ${lines.length} of ${last} records: one or more after record ${good} are missing`;
+  if (lines.length < last) return fail(`${object}: ${gap}`);
   checkWhole(object, lines.slice(good));
   const more = lines.length - good;
   console.log(`${object}: ${good} records are good${more > 0 ? `, ${more} later ones have no signed head yet` : ""}`);

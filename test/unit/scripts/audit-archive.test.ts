@@ -86,8 +86,21 @@ describe("the verification of an archive", () => {
       () => write("0-1.jsonl", LINES.with(0, LINES[1] ?? "").with(1, LINES[0] ?? "")),
       "between 1 and 3",
     ],
-    ["the end is cut", () => write("0-1.jsonl", LINES.slice(0, 5)), "0/1: the archive ends after 5 of 6 records"],
-    ["a file is deleted", () => rmSync(join(directory, "0-1.jsonl")), "0/1: the archive ends after 0 of 6 records"],
+    [
+      "the end is cut",
+      () => write("0-1.jsonl", LINES.slice(0, 5)),
+      "0/1: the archive has 5 of 6 records: one or more after record 3 are missing",
+    ],
+    [
+      "a record before the end is deleted",
+      () => write("0-1.jsonl", LINES.toSpliced(4, 1)),
+      "0/1: the archive has 5 of 6 records: one or more after record 3 are missing",
+    ],
+    [
+      "a file is deleted",
+      () => rmSync(join(directory, "0-1.jsonl")),
+      "0/1: the archive has 0 of 6 records: one or more after record 0 are missing",
+    ],
   ])("says so when %s", async (_, forge, message) => {
     await archive();
     forge();
@@ -216,7 +229,8 @@ describe("the verification of a bucket's folder", () => {
     });
   };
 
-  const MISSING = (object: string) => `${object}: the archive ends after 0 of 6 records`;
+  const MISSING = (object: string) =>
+    `${object}: the archive has 0 of 6 records: one or more after record 0 are missing`;
 
   it("finds full objects good, and says which one is not there yet", () => {
     const said = ["0/1: 6 records are good", "0/2: not in the archive yet, at least 1 records"];
@@ -227,13 +241,13 @@ describe("the verification of a bucket's folder", () => {
     rmSync(join(directory, "0-1/000000000005.jsonl"));
     expect(verified()).toMatchObject({
       code: 1,
-      said: ["0/1: the archive ends after 4 of 6 records", expect.anything()],
+      said: ["0/1: the archive has 4 of 6 records: one or more after record 3 are missing", expect.anything()],
     });
     page("0-2", 1, LINES.slice(0, 1));
     rmSync(join(directory, "0-1"), { recursive: true });
     expect(verified()).toEqual({
       code: 1,
-      said: ["0/1: the archive ends after 0 of 6 records", "0/2: 1 records are good"],
+      said: ["0/1: the archive has 0 of 6 records: one or more after record 0 are missing", "0/2: 1 records are good"],
     });
   });
 
@@ -273,7 +287,7 @@ describe("the verification of a bucket's folder", () => {
     write("heads.jsonl", []);
     expect(verified()).toMatchObject({
       code: 1,
-      said: expect.arrayContaining(["0/2: the archive ends after 0 of 1 records"]),
+      said: expect.arrayContaining(["0/2: the archive has 0 of 1 records: one or more after record 0 are missing"]),
     });
   });
 });
