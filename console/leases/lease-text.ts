@@ -32,7 +32,8 @@ export const revocationTextOf = (target: string | undefined): string =>
       "if it does not answer, it is asked again for some minutes; if it refuses, it may be that nothing is sent any more.";
 
 /**
- * `sent again`, and the time to show with it. A time that passed while the page was open is due, and not shown as past.
+ * What happens next to a failed revocation, and the time to show with it. A time that passed while the page was open is
+ * called due: the attempt may not have been made yet.
  */
 export function attemptOf(
   { next_attempt: next }: Pick<LeaseFailure, "next_attempt">,

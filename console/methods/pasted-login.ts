@@ -1,4 +1,4 @@
-/** The fields of a login for a pasted text: an ARN, the document of an instance, or the body of a login itself. */
+/** Turns a pasted ARN, document of an instance, or body of a login into the fields of a login. */
 export function identityFields(pasted: string): Readonly<Record<string, unknown>> {
   const text = pasted.trim();
   if (text.startsWith("arn:")) return { arn: text };
@@ -6,7 +6,7 @@ export function identityFields(pasted: string): Readonly<Record<string, unknown>
   return body ?? { identity: text };
 }
 
-/** The fields of a login for a pasted text: a signed token, its claims, or the body of a login itself. */
+/** Turns a pasted signed token, its claims, or the body of a login into the fields of a login. */
 export function tokenFields(pasted: string): Readonly<Record<string, unknown>> {
   const text = pasted.trim();
   const value = objectIn(text);
@@ -14,7 +14,7 @@ export function tokenFields(pasted: string): Readonly<Record<string, unknown>> {
   return typeof value.jwt === "string" ? value : { claims: value };
 }
 
-/** The fields of a login for a pasted text: the accessor of a secret-id, or the body of a login itself. */
+/** Turns the pasted accessor of a secret-id, or the body of a login, into the fields of a login. */
 export function secretIdFields(pasted: string): Readonly<Record<string, unknown>> {
   const text = pasted.trim();
   return text === "" ? {} : (objectIn(text) ?? { secret_id_accessor: text });

@@ -113,7 +113,7 @@ export function verificationTtlProblem(ttl: Seconds, rotationPeriod: Seconds): s
 
 const KEY_REQUIRED = "the key parameter is required";
 
-/** Returns the problem with the fields of a write of a role, whatever is stored, or null. The template has its own check. */
+/** Returns what is wrong with a write of a role without a look at stored records, or null. `templateProblem` checks the template. */
 export function roleWriteProblem({ key, ttl = 0, template = "", clientId = "" }: RoleWrite): string | null {
   if (key === "") return KEY_REQUIRED;
   if ((key ?? "").length > MAX_NAME_LENGTH) return `key must not be longer than ${MAX_NAME_LENGTH} characters`;

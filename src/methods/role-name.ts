@@ -10,7 +10,7 @@ export function isRoleName(text: string): boolean {
   return text.length <= MAX_METHOD_ROLE_NAME && isName(text);
 }
 
-/** Reads the role in the body of a login as every method reads it: 7 is the role "7". */
+/** Every method reads the role of a login as text: the number 7 is the role "7". */
 const ROLE = text();
 
 /** Returns the role that a login names: "" when it names none, null when the role is not a valid name. */

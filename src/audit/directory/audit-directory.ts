@@ -170,8 +170,8 @@ export class AuditDirectory extends GroveObject<AuditEnv> {
   }
 
   /**
-   * The objects that a head names: in each shard all from the first that is stored to the newest, or the newest alone.
-   * So a shard that was named once stays named, and its first and its last number never go down.
+   * The objects that a head names: of each shard, those from the first stored one to the newest. When none is stored
+   * any more, the newest is named alone. So no later head lacks a shard, or names a lower first or last number of it.
    */
   #signed(): ObjectRow[] {
     const shards = Map.groupBy(this.#objects.list("ORDER BY shard, number"), ({ shard }) => shard);

@@ -26,9 +26,9 @@ export interface Tally {
   /** Leases of secrets that all of them hold. `more`: a tree had more in one call than it counts. */
   readonly leases: { readonly count: number; readonly more: boolean };
   readonly by: Readonly<Record<Grouping, GroupTally>>;
-  /** Root tokens that are not revoked. */
+  /** Selected root tokens, which the revocation leaves alive. */
   readonly root: number;
-  /** The caller's token and those above it, which are not revoked. */
+  /** The caller's token and those above it, if selected: the revocation leaves them alive too. */
   readonly self: number;
 }
 

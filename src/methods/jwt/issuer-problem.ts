@@ -50,7 +50,7 @@ export function statusText(status: number): string {
   return `it answered ${status}${meaning === undefined ? "" : `, by which Cloudflare says that ${meaning}`}`;
 }
 
-/** On Cloudflare's network no port of a host that is behind it too can be asked. */
+/** A Worker on Cloudflare's network can't probe a port of a host that Cloudflare serves too: TLS may be the cause there. */
 const BEHIND_NETWORK = ", or TLS fails with a host behind Cloudflare's network";
 
 /**

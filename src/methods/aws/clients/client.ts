@@ -213,7 +213,7 @@ export async function requestOf(call: ApiCall, credentials: Credentials | null, 
   return { ...unsigned, url: url.toString(), headers: Object.fromEntries(headers) };
 }
 
-/** A call of STS in a partition, or of the mount's own STS endpoint with the region that is configured for it. */
+/** A call of STS in a partition. A mount can have its own STS endpoint and a region for it, which are used instead. */
 export function stsCall(client: CloudClient, partition: Partition, form: ApiCall["form"]): Result<ApiCall> {
   const { stsEndpoint, stsRegion } = client.config;
   const region = findRegion((stsEndpoint !== "" && stsRegion) || serverRegion(client.env, partition));

@@ -18,9 +18,9 @@ export function isAllowedRedirect(uri: string, allowed: readonly string[]): bool
 }
 
 /**
- * The callback of a mount of this server that a client of a direct login means. `bao login` composes it of VAULT_ADDR
- * and the mount: with an empty port where VAULT_ADDR has none, and with two slashes after the mount unless `-path` names
- * it. No browser would come back to the latter.
+ * Repairs the address of the callback that a client of a direct login sends. `bao login` builds it from VAULT_ADDR and
+ * the mount. It writes an empty port where VAULT_ADDR has none, and two slashes after the mount unless `-path` names it.
+ * No browser comes back to an address with two slashes.
  *
  * @param mountPath with a trailing slash.
  */
