@@ -6,6 +6,7 @@ import { KEYS, NO_CONTENT } from "../../../src/auth/route-description.ts";
 import { ok } from "../../../src/base/result.ts";
 import { fieldSchema, NO_FIELDS } from "../../../src/wire/field-schema.ts";
 import { flag, text } from "../../../src/wire/fields.ts";
+import { exactInteger, orNull } from "../../../src/wire/json-type-fields.ts";
 import { EMPTY } from "../../../src/wire/reply.ts";
 
 const handle = async () => ok(EMPTY);
@@ -13,6 +14,7 @@ const ROLE = { name: "The name of the role" };
 const FIELDS = fieldSchema({
   orphan: flag(false).describe("True: without a parent"),
   allowed: text().describe("What it may be"),
+  most: orNull(exactInteger("must be a whole number", 1, 9)).describe("The most; null: no limit"),
 });
 const table = new RouteTable([
   simpleRoute("list", "roles", {
@@ -72,6 +74,10 @@ Shows or deletes.
     allowed (string)
 
         What it may be
+
+    most (int)
+
+        The most; null: no limit
 
     name (string)
 

@@ -19,6 +19,11 @@ path "a/b" {
 }
 path "kv/*" { policy = "read" }
 path "empty" {}
+path "unlimited" {
+  capabilities = ["read"]
+  allowed_parameters = {}
+  denied_parameters = {}
+}
 path "shut*" { policy = "deny" }
 path "some/+/thing" { policy = "read" }
 path "soon" {
@@ -37,7 +42,7 @@ path "soon" {
   };
   expect(resultantAcl(acl, NOW + 1001)).toEqual({
     root: false,
-    exact_paths: { "a/b": limited, empty: { capabilities: ["deny"] } },
+    exact_paths: { "a/b": limited, empty: { capabilities: ["deny"] }, unlimited: { capabilities: ["read"] } },
     glob_paths: { "kv/": { capabilities: ["list", "read", "update"] }, shut: { capabilities: ["deny"] } },
   });
   expect(resultantAcl(acl, NOW)).toMatchObject({ exact_paths: { soon: { capabilities: ["list", "read"] } } });

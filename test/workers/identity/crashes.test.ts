@@ -339,6 +339,20 @@ describe("a new entity of which the write ends before it has its name", () => {
     expect((await drop(`entity/id/${id}`)).status).toBe(204);
   });
 
+  it("since other writes take the name each time is answered 503, and is not there", async () => {
+    const owner = await entity();
+    const taken = atCalls(Identity, "nameEntity", () => {
+      if (taken.calls.length > 20) throw new Error("the write has not given up");
+      return owner;
+    });
+    const refused = await post("entity", { name: "taken each time", policies: "taken-each-time" });
+    expect([refused.status, refused.body.errors]).toEqual([503, ["the name is being changed; try again"]]);
+    const left = (await listEntities(bindings, "", 10_000)).filter(({ policies }) =>
+      policies.includes("taken-each-time"),
+    );
+    expect(left).toEqual([]);
+  });
+
   it("and is made by several at once is one entity in the end", async () => {
     const answers = await Promise.all(
       Array.from({ length: 8 }, () => post("entity", { name: "Raced", policies: "e" })),

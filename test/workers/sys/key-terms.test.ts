@@ -1,12 +1,14 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { AccessorShard } from "../../../src/listing/accessor-shard.ts";
 import { dropTerms } from "../../../src/system/key-rotation.ts";
+import { organizationNamed } from "../../../src/team/stubs.ts";
 import { TIDY_ROWS } from "../../../src/tree/tidy/tree-tidy.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
 import { directory, initializedAlone, shard } from "../../support/audit-store.ts";
 import { atCalls, failing, ringAlarm } from "../../support/calls.ts";
 import { fillCubbyhole } from "../../support/cubbyholes.ts";
 import { addLeasesWithoutData, endLeasesAt, leaseFor } from "../../support/leases.ts";
+import { rowsOf } from "../../support/rows.ts";
 import { bindings, call, createToken, dataOf } from "../../support/service.ts";
 import { changeRows } from "../../support/storage-writer.ts";
 import { api, createOrganization, createTeam, generateToken, resource } from "../../support/teams.ts";
@@ -287,4 +289,15 @@ describe("a term of the keys", () => {
     await tidyNow();
     expect(await terms()).not.toContain(version);
   });
+});
+
+it("seals the first write of an object that is awake since before it began", async () => {
+  await createOrganization(root, "awake");
+  const version = await begin();
+  const body = resource("authentication-token", {});
+  expect((await api("POST", "organizations/awake/authentication-token", { token: root, body })).status).toBe(201);
+  const [row] = await rowsOf(organizationNamed(bindings, "awake"), "organization");
+  const seal = row?.seal;
+  if (!(seal instanceof Uint8Array)) throw new Error("the record has no seal");
+  expect(new DataView(seal.buffer, seal.byteOffset).getUint16(0)).toBe(version);
 });

@@ -121,6 +121,8 @@ describe("a webhook of an organization", () => {
     for (const rest of [`/${id}`, `/${id}/deliveries`]) {
       expect((await api("GET", path(rest), { token: root })).status).toBe(404);
     }
+    const body = resource("notification-configurations", { enabled: true });
+    expect((await api("PATCH", path(`/${id}`), { token: root, body })).status).toBe(404);
   });
 
   it("422: that does not take the verification is not made, and no change to one is", async () => {

@@ -1,6 +1,6 @@
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { REVOKED_ALONE } from "../../../src/token/end-record.ts";
+import { REVOKED, REVOKED_ALONE } from "../../../src/token/end-record.ts";
 import { DeadTokens } from "../../../src/tree/sweep/dead-tokens.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
 import { callsTo } from "../../support/calls.ts";
@@ -199,6 +199,18 @@ describe("revoke-orphan", () => {
     );
     const children = (await tokenRows(stub)).filter(({ parent }) => parent !== null);
     expect([victims, children.length]).toEqual([[], 950]);
+  });
+
+  it("marks an expired one that has more below it than a step takes, which stays dead if the clock is set back", async () => {
+    const top = await orphan();
+    await growTree(top.token, 200, "wide");
+    const { stub } = await locate(top.token);
+    await changeRows(stub, "tokens", { expires_at: 1 }, { parent: null });
+    await runInDurableObject(stub, (_, { storage: { sql } }) =>
+      new DeadTokens(sql, "00".repeat(32)).next(Date.now(), 50),
+    );
+    const [expired] = (await tokenRows(stub)).filter(({ parent }) => parent === null);
+    expect(expired).toMatchObject({ state: REVOKED });
   });
 
   it("deletes what is dead in the order of rows, wherever in the tree it hangs", async () => {

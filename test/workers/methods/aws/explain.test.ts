@@ -269,7 +269,9 @@ describe("the explanation of a login by principal", () => {
     await mount.write("role/dan", { auth_type: "iam", bound_iam_principal_arn: userArn(dan) });
     const { auth } = (await mount.loginCaller(cloud.world.addKey(dan), { role: "dan" })).body;
     await call("POST", `identity/entity/id/${auth.entity_id}`, { token: root, body: { disabled: true } });
-    expect(failedOf(await explain({ role: "dan", arn: userArn(dan) }))).toMatchObject([{ name: "entity" }]);
+    expect(failedOf(await explain({ role: "dan", arn: userArn(dan) }))).toMatchObject([
+      { name: "entity", actual: userArn(dan) },
+    ]);
     await mount.write("config/identity", { iam_alias: "role_id" });
   });
 });
