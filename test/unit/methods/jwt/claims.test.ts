@@ -105,6 +105,10 @@ describe("bound claims", () => {
     expect(problem({ sub: glob }, "glob") === null).toBe(accepted);
   });
 
+  it("as globs match texts only: no number and no bool", () => {
+    expect([problem({ number: "*" }, "glob"), problem({ bool: "t*" }, "glob")]).not.toContain(null);
+  });
+
   it("as globs agree with a regular expression of the same meaning", () => {
     const letters = fc.string({ unit: fc.constantFrom("a", "b", "*"), maxLength: 8 });
     fc.assert(

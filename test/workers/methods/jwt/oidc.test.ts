@@ -386,10 +386,18 @@ describe("the settings of a mount", () => {
     [{ oidc_scopes: ["a b"] }, "oidc_scopes"],
     [{ poll_interval: 61 }, "poll_interval"],
     [{ max_age: -1 }, "max_age"],
+    [{ max_age: 366 * 24 * 3600 + 1 }, "max_age"],
   ])("refuse a role with %j", async (fields, message) => {
     const mount = await mountOidc(root, "role-settings", provider);
     const { status, body } = await mount.write("role/web", fields);
     expect([status, String(body.errors)]).toEqual([400, expect.stringContaining(message)]);
+  });
+
+  it("take a role with the longest pause between two questions, and with the oldest sign-in", async () => {
+    const mount = await mountOidc(root, "longest", provider);
+    const fields = { poll_interval: 60, max_age: 366 * 24 * 3600 };
+    expect((await mount.write("role/web", fields)).status).toBeLessThan(300);
+    expect((await mount.read("role/web")).body.data).toMatchObject({ max_age: fields.max_age });
   });
 
   it("take a new role with addresses for one of logins through a browser, and keep the type of a known one", async () => {
