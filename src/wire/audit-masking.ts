@@ -79,6 +79,8 @@ const MAX_COMPARED = 64;
 const MAX_COMPARED_LENGTH = 1024;
 /** Maximum length of an error in a line. */
 const MAX_ERROR_LENGTH = 2048;
+/** Maximum length of a message that is searched for each text. A client could have seconds spent on a longer one. */
+const MAX_SEARCHED_LENGTH = 16_384;
 
 /**
  * Returns an error message for the audit line. Some messages repeat the name of a role or policy as it was sent, and a
@@ -94,14 +96,24 @@ export function auditMessage(
   const names = Object.keys(data).filter((name) => !isKnown(name));
   const texts = [...names, ...textsIn(Object.values(data), MAX_JSON_DEPTH)];
   const values = new Set(texts.filter((text) => text.length >= MIN_REPEATED_VALUE));
+  const searched = message.length > MAX_SEARCHED_LENGTH ? withoutQuoted(message, values) : message;
   // A message can repeat the name of a role or policy in lower case.
-  const known = message.toLowerCase();
+  const known = searched.toLowerCase();
   const repeated = [...values].filter((text) => known.includes(text.toLowerCase()));
   const longestFirst = repeated.sort((a, b) => b.length - a.length);
-  const masked = longestFirst.reduce(withoutText, message);
+  const masked = longestFirst.reduce(withoutText, searched);
   const parts = values.size === 0 ? masked : withoutParts(masked, [...values].join("\n").toLowerCase());
   // Words in the form of tokens come last: masking them first would change values that contain them.
   return parts.slice(0, MAX_ERROR_LENGTH).replace(TOKEN_WORD, "$1<token>");
+}
+
+/** Masks all quoted texts of a long message, whoever they are of; all of it if that does not make it short. */
+function withoutQuoted(message: string, values: ReadonlySet<string>): string {
+  const known = message.toLowerCase();
+  // A part of an unquoted text with quotation marks would stay.
+  if ([...values].some((text) => text.includes('"') && known.includes(text.toLowerCase()))) return "<value>";
+  const rest = message.replace(QUOTED, '"<value>"');
+  return rest.length > MAX_SEARCHED_LENGTH ? "<value>" : rest;
 }
 
 /** Masks the quoted texts of a message that occur in `sent`, which is in lower case. */

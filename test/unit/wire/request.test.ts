@@ -252,10 +252,20 @@ describe("auditMessage with the fields of a request", () => {
 
   it.each([
     ["as it was sent", (text: string) => text, 'no key "<value>" here'],
-    ["in another case", (text: string) => text.toUpperCase(), "<value>"],
+    ["in another case", (text: string) => text.toUpperCase(), 'no key "<value>" here'],
   ])("has no text of any length, %s", (_, spelled, logged) => {
     const key = "chosen.".repeat(100_000);
     expect(auditMessage(`no key "${spelled(key)}" here`, { key }, isKnown)).toBe(logged);
+  });
+
+  it("has no quoted text when it is long, and nothing when it is long without them", () => {
+    const policies = Array.from({ length: 900 }, (_, at) => `${"!".repeat(100)}${at}`);
+    const quoted = ["default", ...policies].map((name) => JSON.stringify(name)).join(" ");
+    const logged = auditMessage(`policies ([${quoted}]) must be`, { policies }, isKnown);
+    expect(logged).toBe(`policies ([${'"<value>" '.repeat(901)}`.slice(0, 2048));
+    const role = `cho"sen${quoted}`;
+    expect(auditMessage(`unknown role ${role}`, { role }, isKnown)).toBe("<value>");
+    expect(auditMessage(`unknown role ${"x".repeat(20_000)}`, { role: "chosen" }, isKnown)).toBe("<value>");
   });
 
   it("has no quoted text that was not compared", () => {
