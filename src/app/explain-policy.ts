@@ -2,7 +2,7 @@ import { type Route, tokenRoute } from "../auth/route.ts";
 import { dataAnswer } from "../auth/route-description.ts";
 import { currentTime } from "../base/clock.ts";
 import { ok, refuse } from "../base/result.ts";
-import { linesOfRule, parsePolicy, policyErrorText } from "../policy/parse.ts";
+import { linesOfRules, parsePolicy, policyErrorText } from "../policy/parse.ts";
 import { fieldSchema } from "../wire/field-schema.ts";
 import { text } from "../wire/fields.ts";
 import { dataReply } from "../wire/reply.ts";
@@ -30,7 +30,8 @@ export function explainPolicyRoute(tables: () => RouteTables): Route {
     handle: async ({ installation, fields, prepared: rules }) => {
       const paths = rules.slice(0, MAX_RULES).map(({ path }) => path);
       const unserved = unservedPaths(paths, tables(), installation.mounts).slice(0, MAX_NAMED);
-      return dataReply({ unserved: unserved.map((path) => ({ path, lines: linesOfRule(fields.policy, path) })) });
+      const lines = linesOfRules(fields.policy);
+      return dataReply({ unserved: unserved.map((path) => ({ path, lines: lines.get(path) ?? [] })) });
     },
   });
 }

@@ -11,7 +11,7 @@ import { decisiveStep, type Step } from "../policy/acl.ts";
 import { RESPONSE_WRAPPING_POLICY_TEXT } from "../policy/builtin.ts";
 import { type Grant, listCapabilities, writtenRules } from "../policy/merged-rules.ts";
 import { isListing, type Operation } from "../policy/operation.ts";
-import { linesOfRule } from "../policy/parse.ts";
+import { linesOfRules } from "../policy/parse.ts";
 import { patternText } from "../policy/pattern.ts";
 import {
   normalizePolicyName,
@@ -134,15 +134,15 @@ function reply(allowed: boolean, reason: Reason, known: Explanation): Result<Rep
 async function ruleOf(env: Env, grant: Grant, now: Ms): Promise<Explanation> {
   const chosen = writtenRules(grant).slice(0, MAX_TEXTS);
   const stored = await systemOf(env).readPolicies([...new Set(chosen.map(({ policy }) => policy))], now);
-  const texts = new Map(stored.map(({ name, text }) => [name, text]));
-  texts.set(RESPONSE_WRAPPING_POLICY, RESPONSE_WRAPPING_POLICY_TEXT);
+  const lines = new Map(stored.map(({ name, text }) => [name, linesOfRules(text)]));
+  lines.set(RESPONSE_WRAPPING_POLICY, linesOfRules(RESPONSE_WRAPPING_POLICY_TEXT));
   return {
     path: patternText(grant.pattern),
     capabilities: listCapabilities(grant),
     policies: chosen.map(({ policy, writtenPath }) => ({
       name: policy,
       path: writtenPath,
-      lines: linesOfRule(texts.get(policy) ?? "", writtenPath),
+      lines: lines.get(policy)?.get(writtenPath) ?? [],
     })),
   };
 }

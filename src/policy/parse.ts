@@ -6,7 +6,6 @@ import { parseJson } from "./json.ts";
 import { readBlock } from "./path-block.ts";
 import type { PathRule } from "./rule.ts";
 import {
-  lineAt,
   locate,
   MAX_POLICY_LENGTH,
   objectsOf,
@@ -86,14 +85,26 @@ function readTopLevel(root: SyntaxObject, problems: Problems): PathRule[] {
   return rules;
 }
 
-/** The lines (from 1) of a policy text where the blocks of a path begin; none in a text that can't be read. */
-export function linesOfRule(text: string, writtenPath: string): number[] {
+/**
+ * The lines (from 1) of a policy text where blocks of paths begin, by path; none in a text that can't be read. One pass
+ * over the text, which may have thousands of blocks.
+ */
+export function linesOfRules(text: string): ReadonlyMap<string, readonly number[]> {
   const source = decodePolicyText(text);
   const syntax = readSyntax(source);
   const entries = syntax.ok ? syntax.value.entries.filter(({ key }) => key === "path") : [];
-  const paths = entries.flatMap(({ value }) => objectsOf(value) ?? []).flatMap((object) => object.entries);
-  const blocks = paths.filter(({ key }) => key.replace(/^\//, "") === writtenPath);
-  return blocks.map(({ at }) => lineAt(source, at));
+  const blocks = entries.flatMap(({ value }) => objectsOf(value) ?? []).flatMap((object) => object.entries);
+  const lines = new Map<string, number[]>();
+  let line = 1;
+  let end = source.indexOf("\n");
+  for (const { key, at } of blocks.toSorted((a, b) => a.at - b.at)) {
+    for (; end >= 0 && end < at; end = source.indexOf("\n", end + 1)) line++;
+    const path = key.replace(/^\//, "");
+    const known = lines.get(path);
+    if (known) known.push(line);
+    else lines.set(path, [line]);
+  }
+  return lines;
 }
 
 /**

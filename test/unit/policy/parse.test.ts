@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { policyErrorText } from "../../../src/policy/parse.ts";
+import { linesOfRules, policyErrorText } from "../../../src/policy/parse.ts";
 import { MAX_RULE_PATH_LENGTH } from "../../../src/policy/path-block.ts";
 import { CAPABILITIES, type ParameterRule, type PathRule } from "../../../src/policy/rule.ts";
 import { MAX_POLICY_LENGTH } from "../../../src/policy/syntax.ts";
@@ -431,3 +431,27 @@ function hclValue(value: unknown): string {
 function hclString(text: string): string {
   return `"${text.replace(/["\\]/g, "\\$&").replace(/\n/g, "\\n")}"`;
 }
+
+describe("the lines of rules", () => {
+  test("are those where the blocks of a path begin, whatever their number", () => {
+    const many = Array.from({ length: 5000 }, (_, at) => `path "a/${at % 100}" { capabilities = ["read"] }`);
+    const lines = linesOfRules(`\n\n${many.join("\n")}\npath "/a/7" {}`);
+    expect(lines.get("a/7")).toEqual([...Array.from({ length: 50 }, (_, at) => 10 + at * 100), 5003]);
+    expect(lines.size).toBe(100);
+  });
+
+  test("are found in JSON, in base64 and in one line, and not in a text that can't be read", () => {
+    const json = '{\n"path": {\n"b": {}, "/a": {"capabilities": ["read"]},\n"c": {}}}';
+    for (const text of [json, btoa(json)])
+      expect([...linesOfRules(text)]).toEqual([
+        ["b", [3]],
+        ["a", [3]],
+        ["c", [4]],
+      ]);
+    expect([...linesOfRules('path "a" {} path "b" {}')]).toEqual([
+      ["a", [1]],
+      ["b", [1]],
+    ]);
+    expect(linesOfRules('path "a" {').size).toBe(0);
+  });
+});
