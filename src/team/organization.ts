@@ -390,9 +390,10 @@ export class Organization extends GroveObject<TeamEnv> {
       await teamAt(this.env, teamRoute(team.teamId)).end(organizationId);
       if (this.tables.exist) this.#store.remove(team.teamId);
     });
+    // An overlapping run may have finished meanwhile, and another organization may have the name by now.
+    if (!this.#store.row()?.ended) return true;
     if (this.#store.teamsAfter(0, 1).length > 0) return false;
-    // An overlapping run may have finished meanwhile.
-    if (this.tables.exist) await this.wipe();
+    await this.wipe();
     return true;
   }
 }

@@ -7,7 +7,8 @@ import type { TeamRecord, TeamState, TeamToken } from "../../../src/team/record.
 import { organizationDirectory, organizationNamed, teamAt } from "../../../src/team/stubs.ts";
 import { Team } from "../../../src/team/team.ts";
 import { checkObjects } from "../../../src/tidy/check-objects.ts";
-import { atCalls } from "../../support/calls.ts";
+import { atCalls, atNth } from "../../support/calls.ts";
+import { crash } from "../../support/objects.ts";
 import { madeIn, rowsOf } from "../../support/rows.ts";
 import { bindings, initialized } from "../../support/service.ts";
 import { alter, changeRows, insertRows } from "../../support/storage-writer.ts";
@@ -358,6 +359,35 @@ describe("the deletion of an organization", () => {
     expect((await api("GET", `organizations?q=${name}`, { token: root })).body.data).toEqual([]);
     await runDurableObjectAlarm(organization());
     expect(await madeIn(organization())).toEqual([]);
+  });
+
+  it("leaves alone an organization that gets the name while a slower run of the deletion ends", async () => {
+    let isAsked = false;
+    let isMaking = false;
+    let answer: unknown;
+    const until = async (isSo: () => boolean) => {
+      while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 5));
+    };
+    atNth(Team, "end", 1, async (proceed) => {
+      await proceed();
+      isAsked = true;
+      await until(() => isMaking);
+    });
+    const removing = organization().remove(name);
+    await until(() => isAsked);
+    // The alarm's run is done before that of the request.
+    await runDurableObjectAlarm(organization());
+    atNth(Team, "create", 1, async (proceed) => {
+      isMaking = true;
+      await until(() => answer !== undefined);
+      return proceed();
+    });
+    const body = resource("organizations", { name, email: "a@example.com" });
+    const making = api("POST", "organizations", { token: root, body });
+    answer = await removing;
+    expect((await making).status).toBe(201);
+    await crash(organization());
+    expect((await api("GET", `organizations/${name}`, { token: root })).status).toBe(200);
   });
 
   it("reaches a busy team within the time that it works with what it knows", async () => {
