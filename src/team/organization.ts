@@ -353,6 +353,8 @@ export class Organization extends GroveObject<TeamEnv> {
     const team = teamAt(this.env, teamRoute(record.ownersTeamId));
     const made = await team.create(ownersOf(record, record.ownersTeamId, currentTime()));
     if (!made.ok) throw new Error("the owners team could not be created");
+    // It exists, and its copy was lost here: the team sends changes alone.
+    if (this.#lacksOwners()) await team.tellAll(record.organizationId, 0);
   }
 
   /** Stores an id before its team is created, so that there is only one, even after a crash. */

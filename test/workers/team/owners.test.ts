@@ -5,6 +5,7 @@ import { organizationNamed, teamAt } from "../../../src/team/stubs.ts";
 import { Team } from "../../../src/team/team.ts";
 import { failing } from "../../support/calls.ts";
 import { bindings, call, initialized } from "../../support/service.ts";
+import { alter } from "../../support/storage-writer.ts";
 import {
   api,
   createOrganization,
@@ -125,5 +126,14 @@ describe("the owners of an organization", () => {
     await runDurableObjectAlarm(organizationNamed(bindings, late));
     expect((await list(root, late, "teams")).body.data.map((team) => team.id)).toEqual([id]);
     expect((await teamAt(bindings, teamRoute(id)).show())?.owners).toBe(true);
+  });
+
+  it("are listed again when the organization has lost its copy of them, and not asked for without end", async () => {
+    const lost = await createOrganization(root, `${name}-lost`);
+    const id = await ownersOf(root, lost);
+    await alter(organizationNamed(bindings, lost), "DELETE FROM teams");
+    const body = resource("organizations", { email: "b@example.com" });
+    expect((await api("PATCH", `organizations/${lost}`, { token: root, body })).status).toBe(200);
+    expect(await ownersOf(root, lost)).toBe(id);
   });
 });
