@@ -6,7 +6,9 @@ import {
   dropAlias,
   giveAlias,
   MAX_ALIAS_ATTEMPTS,
-  releaseAlias,
+  pointerTo,
+  releaseMovedId,
+  releasePointer,
   type WrittenAlias,
 } from "./alias-steps.ts";
 import { entityOfAlias } from "./entity-of-alias.ts";
@@ -16,12 +18,23 @@ import { findAlias, findEntity, readAlias } from "./read-entity.ts";
 import { sameMetadata } from "./shard/alias-rules.ts";
 import { firstAliasId, newAliasId, newEntityId, shardOfAlias } from "./shard/sharding.ts";
 
-/** Creates or changes an alias, selected by id, or by name and mount. Messages: reference, identity/entity-alias. */
+/**
+ * Creates or changes an alias, selected by id, or by name and mount. A write begins again when another one has changed the
+ * alias since it was read: neither undoes the other. Messages: reference, identity/entity-alias.
+ */
 export async function writeAlias(
   env: IdentityEnv,
   id: string | null,
   write: AliasWrite,
 ): Promise<Result<WrittenAlias>> {
+  for (let attempt = 1; attempt < MAX_ALIAS_ATTEMPTS; attempt++) {
+    const written = await tryToWrite(env, id, write);
+    if (written.ok || written.error !== ALIAS_IS_CHANGING) return written;
+  }
+  return tryToWrite(env, id, write);
+}
+
+async function tryToWrite(env: IdentityEnv, id: string | null, write: AliasWrite): Promise<Result<WrittenAlias>> {
   const { name, mountAccessor, entityId } = write;
   if (id !== null) {
     const alias = await readAlias(env, id);
@@ -50,10 +63,13 @@ export async function writeAlias(
 export async function deleteAlias(env: IdentityEnv, id: string): Promise<Result<AliasRecord | null>> {
   for (let attempt = 1; attempt <= MAX_ALIAS_ATTEMPTS; attempt++) {
     const alias = await readAlias(env, id);
+    if (!alias) return ok(null);
+    const pointer = await pointerTo(env, alias);
     // Another write may have moved the alias since it was read.
-    const isDropped = alias && (await dropAlias(env, alias));
-    if (alias && isDropped) await releaseAlias(env, alias);
-    if (!alias || isDropped) return ok(alias);
+    if (!(await dropAlias(env, alias))) continue;
+    if (pointer) await releasePointer(env, pointer);
+    await releaseMovedId(env, alias);
+    return ok(alias);
   }
   return err(ALIAS_IS_CHANGING);
 }

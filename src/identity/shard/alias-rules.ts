@@ -11,6 +11,15 @@ export function isSamePlace(one: AliasPlace, other: AliasPlace): boolean {
   return one.mountAccessor === other.mountAccessor && nameKey(one.name) === nameKey(other.name);
 }
 
+/** The fields of an alias that an operator's write decides. A login changes others. */
+export type WrittenAliasFields = Pick<EntityAlias, "id" | "name" | "mountAccessor" | "customMetadata">;
+
+/** True for one alias with the same fields of an operator's write. */
+export function isSameWrite(one: WrittenAliasFields, other: WrittenAliasFields): boolean {
+  const isSame = one.id === other.id && one.name === other.name && one.mountAccessor === other.mountAccessor;
+  return isSame && sameMetadata(one.customMetadata, other.customMetadata);
+}
+
 /** Returns the active or reserved alias of an entity with this name on this mount; null when there is none. */
 export function aliasAt({ aliases, reserved }: Entity, place: AliasPlace): EntityAlias | null {
   return [...aliases, ...reserved].find((alias) => isSamePlace(alias, place)) ?? null;
@@ -23,11 +32,9 @@ export function withReserved(entity: Entity, alias: EntityAlias): Entity | null 
   return { ...entity, reserved: [...entity.reserved.filter((other) => !isOnMount(other)), alias] };
 }
 
-/** Returns an entity with a reserved alias activated, in place of its earlier state; null when it is not reserved. */
-export function withActivated(entity: Entity, aliasId: string): Entity | null {
-  const alias = entity.reserved.find(({ id }) => id === aliasId);
-  if (!alias) return null;
-  const { aliases, reserved } = withoutAlias(entity, aliasId);
+/** Returns an entity with a reserved alias activated, in place of its earlier state. */
+export function withActivated(entity: Entity, alias: EntityAlias): Entity {
+  const { aliases, reserved } = withoutAlias(entity, alias.id);
   return { ...entity, aliases: [...aliases, alias], reserved };
 }
 
@@ -45,7 +52,7 @@ export function withoutReserved(entity: Entity, aliasId: string): Entity {
 export function followed(entity: Entity, place: AliasPlace): Entity | null {
   if (entity.aliases.some((alias) => isSamePlace(alias, place))) return entity;
   const alias = aliasAt(entity, place);
-  return alias && withActivated(entity, alias.id);
+  return alias && withActivated(entity, alias);
 }
 
 /** Like `followed`, for a login, which can change the metadata of the alias. */

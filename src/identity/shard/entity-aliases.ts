@@ -4,6 +4,8 @@ import {
   aliasAt,
   allAliasesOf,
   followed,
+  isSameWrite,
+  type WrittenAliasFields,
   withActivated,
   withoutAlias,
   withoutReserved,
@@ -33,10 +35,10 @@ export class EntityAliases {
   reserve(
     entityId: string,
     alias: EntityAlias,
-    instead: AliasPlace | null,
+    instead: WrittenAliasFields | null,
   ): Result<"reserved" | "changed" | "another"> {
     const found = this.#entities.good(entityId);
-    const isAsSeen = !instead || (found && aliasAt(found.entity, instead)?.id === alias.id);
+    const isAsSeen = !instead || found?.entity.aliases.some((one) => isSameWrite(one, instead));
     if (!found || !isAsSeen) return ok("changed");
     const entity = withReserved(found.entity, alias);
     if (!entity) return ok("another");
@@ -44,19 +46,20 @@ export class EntityAliases {
     return written.ok ? ok("reserved") : written;
   }
 
-  /** Activates a reserved alias. False when it is neither reserved nor active. */
-  activate(entityId: string, aliasId: string): boolean {
+  /** Activates a reserved alias. False when it is neither reserved nor active, as `isMeant` describes it. */
+  activate(entityId: string, isMeant: (alias: EntityAlias) => boolean): boolean {
     const found = this.#entities.good(entityId);
     if (!found) return false;
-    const entity = withActivated(found.entity, aliasId);
-    if (entity) this.#entities.update(found, entity);
-    return entity !== null || found.entity.aliases.some(({ id }) => id === aliasId);
+    const alias = found.entity.reserved.find(isMeant);
+    if (alias) this.#entities.update(found, withActivated(found.entity, alias));
+    return alias !== undefined || found.entity.aliases.some(isMeant);
   }
 
-  /** Removes an alias, active or reserved. False when the entity does not have it. */
-  drop(entityId: string, aliasId: string): boolean {
+  /** Removes an alias, active or reserved. False when the entity does not have it, or not active `asRead`. */
+  drop(entityId: string, aliasId: string, asRead: WrittenAliasFields | undefined): boolean {
     const found = this.#entities.good(entityId);
     if (!found || !allAliasesOf(found.entity).some(({ id }) => id === aliasId)) return false;
+    if (asRead && !found.entity.aliases.some((one) => isSameWrite(one, asRead))) return false;
     this.#entities.update(found, withoutAlias(found.entity, aliasId));
     return true;
   }

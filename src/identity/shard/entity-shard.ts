@@ -21,7 +21,7 @@ import { identityOf } from "../stubs.ts";
 import { AliasList, type AliasOrMoved } from "./alias-list.ts";
 import { AliasOwners } from "./alias-owners.ts";
 import { type AliasOwner, AliasPointers } from "./alias-pointers.ts";
-import { allAliasesOf } from "./alias-rules.ts";
+import { allAliasesOf, isSameWrite, type WrittenAliasFields } from "./alias-rules.ts";
 import { changedEntity, entityStateOf, newEntity, recordOf } from "./entity.ts";
 import { EntityAliases } from "./entity-aliases.ts";
 import { havingPart, mayHavePart, type NamePart } from "./entity-search.ts";
@@ -268,14 +268,14 @@ export class EntityShard extends GroveObject<IdentityEnv> {
 
   /**
    * First of the three steps that give an entity an alias: stores it as reserved, hidden until `activateAlias`.
-   * @param instead the place of the alias that it replaces, if the entity has the alias already; else null.
-   * @returns "changed" when the entity does not exist, or no longer has the alias at `instead`; "another" when it has
+   * @param instead the alias that it replaces, as the caller read it, if the entity has the alias already; else null.
+   * @returns "changed" when the entity does not exist, or no longer has the alias as in `instead`; "another" when it has
    *   another alias on the mount. A refusal (400) when the aliases become too large.
    */
   async reserveAlias(
     entityId: string,
     alias: EntityAlias,
-    instead: AliasPlace | null,
+    instead: WrittenAliasFields | null,
   ): Promise<Result<"reserved" | "changed" | "another">> {
     await this.keys.open();
     return this.#aliases.reserve(entityId, alias, instead);
@@ -287,17 +287,29 @@ export class EntityShard extends GroveObject<IdentityEnv> {
     return this.#owners.claim(place, entityId, instead);
   }
 
-  /** Third step: activates the reserved alias. Safe to repeat. @returns false when it is not reserved any more. */
-  async activateAlias(entityId: string, aliasId: string): Promise<boolean> {
+  /**
+   * Third step: activates the reserved alias. Safe to repeat. @returns false when it is not reserved any more.
+   * @param reserved the alias as the caller has reserved it: another write may have reserved it otherwise since. A Worker
+   *   of 1.0.0-rc.1 does not say.
+   */
+  async activateAlias(entityId: string, aliasId: string, reserved?: WrittenAliasFields): Promise<boolean> {
     await this.keys.open();
-    return this.#aliases.activate(entityId, aliasId);
+    return this.#aliases.activate(entityId, (one) => (reserved ? isSameWrite(one, reserved) : one.id === aliasId));
   }
 
-  /** Removes an alias, active or reserved, from an entity. @returns false when the entity does not have it. */
-  async dropAlias(entityId: string, aliasId: string, attempt: CallAttempt = {}): Promise<boolean> {
+  /**
+   * Removes an alias, active or reserved, from an entity. @returns false when the entity does not have it.
+   * @param asRead the alias as the caller read it, if a later write of it must stay: then the answer is false.
+   */
+  async dropAlias(
+    entityId: string,
+    aliasId: string,
+    attempt: CallAttempt = {},
+    asRead?: WrittenAliasFields,
+  ): Promise<boolean> {
     await this.keys.open();
-    const dropped = this.carriedOut.once(attempt, () => (this.#aliases.drop(entityId, aliasId) ? ok(null) : NOT_FOUND));
-    return dropped.ok;
+    const drop = () => (this.#aliases.drop(entityId, aliasId, asRead) ? ok(null) : NOT_FOUND);
+    return this.carriedOut.once(attempt, drop).ok;
   }
 
   /** Undoes the first step. Safe to repeat. */
@@ -306,9 +318,13 @@ export class EntityShard extends GroveObject<IdentityEnv> {
     this.#aliases.dropReserved(entityId, aliasId);
   }
 
-  /** Deletes the pointer from an alias name to an entity, in the shard that the name leads to. */
-  releaseAlias(place: AliasPlace, entityId: string, attempt: CallAttempt = {}): void {
-    this.deleteOnce(attempt, () => this.#pointers.release(place, entityId));
+  /**
+   * Deletes the pointer from an alias name to an entity, in the shard that the name leads to.
+   * @param seen only the pointer that the caller has seen: a later write may have made another to the same entity.
+   */
+  releaseAlias(place: AliasPlace, entityId: string, attempt: CallAttempt = {}, seen?: AliasOwner): void {
+    const release = () => (seen ? this.#pointers.drop(place, seen) : this.#pointers.release(place, entityId));
+    this.deleteOnce(attempt, release);
   }
 
   /** Returns the entities that have this policy themselves, among the first `MAX_SEARCHED`. */

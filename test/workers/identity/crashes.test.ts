@@ -203,6 +203,65 @@ describe("two writes of an alias at once", () => {
     expect(await aliasesOf(owner)).toEqual([]);
   });
 
+  const WRITES = {
+    rename: (name: string) => ({ name: `${name} renamed` }),
+    move: (_: string, to: string) => ({ canonical_id: to }),
+    metadata: () => ({ custom_metadata: { team: "a" } }),
+  } as const;
+  const STEPS = ["reserveAlias", "claimAlias", "activateAlias"] as const;
+  const PAIRS = [
+    ["rename", "metadata"],
+    ["metadata", "rename"],
+    ["rename", "move"],
+    ["move", "rename"],
+    ["move", "metadata"],
+  ] as const;
+
+  it.each(PAIRS.flatMap(([one, other]) => STEPS.map((step) => [one, other, step] as const)))(
+    "of one alias, a %s with a %s before its %s, undo nothing that was answered",
+    async (one, other, step) => {
+      const [from, to] = [await entity(), await entity()];
+      const name = `${one}, ${other}, ${step}`;
+      const { id } = await existing(name, from);
+      const write = (which: keyof typeof WRITES) => post(`entity-alias/id/${id}`, WRITES[which](name, to));
+      let meanwhile = 0;
+      atNth(EntityShard, step, 1, async (proceed) => {
+        meanwhile = (await write(other)).status;
+        return proceed();
+      });
+      expect((await write(one)).status).toBe(200);
+      // Once the name leads to the new owner, the alias is at both for a moment.
+      const isAmidMove = one === "move" && other === "metadata" && step === "activateAlias";
+      expect(meanwhile).toBe(isAmidMove ? 503 : 200);
+      const done = new Set([one, ...(isAmidMove ? [] : [other])]);
+      const alias = await readAlias(bindings, id);
+      expect(alias).toMatchObject({
+        entityId: done.has("move") ? to : from,
+        name: done.has("rename") ? `${name} renamed` : name,
+        customMetadata: done.has("metadata") ? { team: "a" } : {},
+      });
+      expect(await login(alias?.name ?? "")).toBe(alias?.entityId);
+    },
+  );
+
+  it.each([
+    ["a name that it left goes back to it", (id: string) => post(`entity-alias/id/${id}`, { name: "left and back" })],
+    ["it is deleted, and made again", (id: string) => drop(`entity-alias/id/${id}`)],
+  ])("leave the name to the entity when %s before the first write has cleaned up", async (what, first) => {
+    const owner = await entity();
+    const { id } = await existing(what, owner);
+    let meanwhile = 0;
+    atNth(EntityShard, "releaseAlias", 1, async (proceed) => {
+      const again = { name: what, mount_accessor: mount, canonical_id: owner };
+      const isThere = (await readAlias(bindings, id)) !== null;
+      meanwhile = (await post(isThere ? `entity-alias/id/${id}` : "entity-alias", again)).status;
+      return proceed();
+    });
+    expect((await first(id)).status).toBeLessThan(300);
+    expect(meanwhile).toBe(200);
+    expect([await login(what), await aliasesOf(owner)]).toEqual([owner, [what]]);
+  });
+
   it("of which one is a login that saw an older pointer leave the newer one", async () => {
     const [one, other] = [await entity(), await entity()];
     const alias = newAlias("led elsewhere", one);
@@ -503,19 +562,20 @@ describe("what is written while its entity ends", () => {
   });
 
   it.each([
-    ["where it was made", "is deleted", (to: string) => drop(`entity/id/${to}`)],
-    ["where it had moved", "is deleted", (to: string) => drop(`entity/id/${to}`)],
-    ["where it was made", "loses it", (to: string, id: string) => home(to).dropReservedAlias(to, id)],
-  ])("stays %s: an alias that moves to an entity which %s", async (where, how, end) => {
+    ["where it was made", "is deleted", 400, (to: string) => drop(`entity/id/${to}`)],
+    ["where it had moved", "is deleted", 400, (to: string) => drop(`entity/id/${to}`)],
+    ["where it was made", "loses it", 503, (to: string, id: string) => home(to).dropReservedAlias(to, id)],
+  ] as const)("stays %s: an alias that moves to an entity which %s", async (where, how, status, end) => {
     const [from, to] = [await entity(), await entity()];
     const name = `stays ${where} when the other ${how}`;
     const { id } = await existing(name, where === "where it was made" ? from : await entity());
     if (where === "where it had moved") await post(`entity-alias/id/${id}`, { canonical_id: from });
-    atNth(EntityShard, "activateAlias", 1, async (proceed) => {
+    const ending = atCalls(EntityShard, "activateAlias", async ({ proceed }) => {
       await end(to, id);
       return proceed();
     });
-    expect((await post(`entity-alias/id/${id}`, { canonical_id: to })).status).toBe(503);
+    expect((await post(`entity-alias/id/${id}`, { canonical_id: to })).status).toBe(status);
+    ending.end();
     expect(await login(name)).toBe(from);
     expect((await get(`entity-alias/id/${id}`)).body.data.canonical_id).toBe(from);
     const byId = await shardOfId(bindings, id)?.aliasHolder({ mountAccessor: BY_ALIAS_ID, name: id });
