@@ -29,7 +29,9 @@ export abstract class MountObject<Env extends SystemEnv> extends GroveObject<Env
 
   /** Adds refused logins to the earlier ones. */
   async addRefusals(more: readonly RefusedLogin[]): Promise<void> {
-    this.#refusals = withRefusals(await this.refusals(), more);
+    await this.refusals();
+    // Read after the await: another isolate may have added its own meanwhile.
+    this.#refusals = withRefusals(this.#refusals ?? [], more);
     const wait = timeToWait(this.#writtenAt, currentTime());
     if (wait === 0) return this.#write();
     // A write fails while the keys can't be opened. The refusals stay in memory, and the next one writes them.

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import { JwtAuth, jwtAuthAt } from "../../../src/methods/jwt/jwt-auth.ts";
+import { forgetInstallation } from "../../../src/system/installation.ts";
 import type { AuditLine } from "../../../src/wire/audit.ts";
 import { failing } from "../../support/calls.ts";
 import { DocumentSigner, documentOf } from "../../support/cloud-login.ts";
@@ -174,6 +175,19 @@ describe("the refused logins of a mount", () => {
     expect(cost?.rowsWritten).toBe(1);
     const stored = (await rowsOf(object(), "settings")).map(({ name }) => name);
     expect(stored).toEqual(["config", "refused logins"]);
+  });
+
+  it("of isolates that report at the same time are all kept", async () => {
+    const { login, object } = await mountJwt("twice");
+    await login({ env: "test" });
+    await refusedAt("twice");
+    const [refusal] = await object().refusals();
+    if (!refusal) throw new Error("the refusal is missing");
+    // The reports wait for the keys, and go on in the same moment.
+    forgetInstallation();
+    const checks = ["one", "two", "three"];
+    await Promise.all(checks.map((check) => object().addRefusals([{ ...refusal, check }])));
+    expect((await object().refusals()).map(({ check }) => check)).toEqual(expect.arrayContaining(checks));
   });
 
   it("are not written where nothing is configured, and go with their mount", async () => {
