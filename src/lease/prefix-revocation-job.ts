@@ -1,4 +1,4 @@
-import type { Ms } from "../base/clock.ts";
+import { currentTime, type Ms } from "../base/clock.ts";
 import type { LeasePosition } from "../listing/lease-index.ts";
 import type { RowSeals } from "../storage/row-seals.ts";
 import { SealedTable, type TableShape } from "../storage/sealed-table.ts";
@@ -67,7 +67,10 @@ export interface WalkWatermark extends Pick<EndJob, "createdBefore"> {
 export type ShardPosition = LeasePosition | null | "end";
 
 export interface Walk extends WalkJob, Pick<EndJob, "mount" | "asked"> {
-  /** Incremented by every start, so that a step of the previous walk does not move the new one. */
+  /**
+   * Greater with every start, so that what is under way for an earlier walk does not touch the new one. Not below the time,
+   * because the row of the earlier walk may be deleted.
+   */
   readonly generation: number;
   /** null: the walk covers everything that is listed below the prefix. */
   readonly watermark: WalkWatermark | null;
@@ -177,7 +180,7 @@ export class WalkStore {
     const before = this.read();
     const mode = before?.mode === "force" ? before.mode : job.mode;
     const watermark = before?.watermark === null ? null : job.watermark;
-    const generation = (before?.generation ?? 0) + 1;
+    const generation = Math.max((before?.generation ?? 0) + 1, currentTime());
     const mount = job.mount ?? before?.mount ?? null;
     const walk: Walk = { ...job, ...PASS_START, mode, watermark, generation, mount, total: null };
     this.#put(walk);

@@ -528,6 +528,36 @@ describe("two revocations below one prefix at the same time", () => {
     for (let step = 0; step < 20 && (await walk.progress()); step++) await stepWalk(walk);
     expect(await alive([token, later])).toEqual([false, false]);
   });
+
+  it("leave alone a walk that begins after one of them was refused, and before that is known", async () => {
+    holdWalks();
+    const prefix = `${job.prefix}late/`;
+    const walk = walkBelow(prefix);
+    let isBegun = false;
+    let isAsked = false;
+    const until = async (isSo: () => boolean) => {
+      while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 5));
+    };
+    const refuse = async () => err(invalid("too many"));
+    let asked = 0;
+    const system = atCalls(System, "addWatermark", async () => {
+      if (++asked === 1) {
+        isAsked = true;
+        await until(() => isBegun);
+      }
+      return refuse();
+    });
+    const refused = end(prefix, null);
+    await until(() => isAsked);
+    // The walk asks too, is refused, and ends.
+    await stepWalk(walk);
+    expect(await walk.progress()).toBeNull();
+    await walk.start({ ...job, prefix }, NO_ORIGIN, 0);
+    isBegun = true;
+    expect(await refused).toMatchObject({ ok: false });
+    system.end();
+    expect(await walk.progress()).not.toBeNull();
+  });
 });
 
 describe("the system object", () => {
