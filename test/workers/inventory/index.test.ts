@@ -181,6 +181,21 @@ it("a token costs a shard five rows when it is made alone and four when it goes,
   expect(cost).toBe(4 * many.length + 27);
 });
 
+it("tokens with as many policies and as long names as one can have are taken one by one, and found", async () => {
+  const shard = accessorShard(bindings, 12);
+  const entries = Array.from({ length: 20 }, (_, i) => {
+    const policies = Array.from({ length: 900 }, (_, at) => `${i}-${at}-${"x".repeat(240)}`);
+    return entryAt(firstRowAt(BEGIN) + i * 4096, { policies });
+  });
+  for (const entry of entries) await shard.applyUpdates({ ...NO_UPDATES, made: [entry] });
+  const found = entries.map(async ({ policies: [, policy = ""] }) => {
+    const order: Order = { by: "created", descending: false };
+    const page = await shard.inventoryPage({ filter: { policy }, order, after: null, shard: 12, limit: 2, now: BEGIN });
+    return page.tokens.map(({ accessor }) => accessor);
+  });
+  expect(await Promise.all(found)).toEqual(entries.map(({ accessor }) => [accessor]));
+});
+
 it("trees are named by their size, the largest first, and with the size goes its name", async () => {
   const shard = accessorShard(bindings, 6);
   const roots = Array.from({ length: 12 }, (_, i) => entryAt(firstRowAt(BEGIN) + i * 4096, { first: true }));

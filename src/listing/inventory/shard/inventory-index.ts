@@ -4,6 +4,8 @@ import { hasPostings, type TermDelta, writePostings, writeSearchedTerm } from ".
 
 /** Number of changes of tokens that are written to postings and counters together. */
 const BATCH = 128;
+/** Length of the row of pending changes above which they are written too: a token can have many long policy names. */
+const MAX_PENDING_CHARACTERS = 2 ** 19;
 const MAX_GROUPS = 1000;
 
 interface CountDelta extends CountKey {
@@ -98,14 +100,22 @@ export class InventoryIndex {
   /** Stores the pending changes, or writes a full batch to the tables, in the transaction of the tokens' changes. */
   write(): void {
     if (!this.#isDirty) return;
-    if (this.#changes >= this.#batch) this.#fold();
-    const stored: Stored = {
+    let pending = this.#changes < this.#batch ? this.#pending() : null;
+    if (pending === null || pending.length > MAX_PENDING_CHARACTERS) {
+      this.#fold();
+      pending = this.#pending();
+    }
+    this.#sql.exec("INSERT OR REPLACE INTO pending (one, changes) VALUES (1, ?)", pending);
+    this.#isDirty = false;
+  }
+
+  /** The pending changes as they are stored. */
+  #pending(): string {
+    return JSON.stringify({
       changes: this.#changes,
       counts: [...this.#counts.values()].map(({ kind, mount, key, n }) => [kind, mount, key, n]),
       terms: [...this.#terms].map(([term, { added, gone }]) => [term, [...added], [...gone]]),
-    };
-    this.#sql.exec("INSERT OR REPLACE INTO pending (one, changes) VALUES (1, ?)", JSON.stringify(stored));
-    this.#isDirty = false;
+    } satisfies Stored);
   }
 
   #fold(): void {
