@@ -21,7 +21,7 @@ export function readObjectName(name: string): ObjectName | null {
 
 /** How an object of the store is called in a cluster. */
 const SHARD_RULES = {
-  repeated: ["append", "query", "uses", "standing", "archivePage"],
+  repeated: ["append", "query", "uses", "standing", "archivePage", "verifyBegin", "verifyStep"],
 } as const;
 
 /** The object with this name, see `nameOfObject`. */
@@ -31,7 +31,7 @@ export function auditShardAt(env: AuditEnv, name: string) {
 
 /** How the directory is called in a cluster. */
 const DIRECTORY_RULES = {
-  repeated: ["stored", "find", "newest", "entries", "signedHeads", "oldestTerm"],
+  repeated: ["stored", "find", "newest", "entries", "checkList", "signedHeads", "oldestTerm"],
 } as const;
 
 /** The directory of all objects. */

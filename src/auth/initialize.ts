@@ -1,6 +1,7 @@
 import { hasLostSystem, LOST_SYSTEM } from "../backup/saved-objects.ts";
 import { currentTime, type Ms } from "../base/clock.ts";
 import { logFailedWork } from "../base/log.ts";
+import { madeOnce, repeated } from "../base/lost-call-retry.ts";
 import { err, invalid, ok, type Result } from "../base/result.ts";
 import { importKeys, newKeyRing, parseSealKey, type SealKey, sealKeyRing } from "../crypto/key-ring.ts";
 import type { Env } from "../env.ts";
@@ -48,7 +49,8 @@ export async function initialize(env: Env, loaded: Result<Installation>, rootId:
   const spec = rootToken(now, customId?.directoryKey ?? null, 0);
   // The tree can't compute the seal of the row: the keys are stored later.
   const seal = sealToken(keys.rows, treeId, { ...ids, recordJson: JSON.stringify(spec.record) });
-  const created = await tree.create(spec, { ...ids, seal }, null);
+  // Nobody else knows the tree: one that is taken has the token from another attempt.
+  const created = await repeated(env.deployment, async () => await tree.create(spec, { ...ids, seal }, null));
   if (!created.ok) return created;
   noteChange(treeId, now);
   if (customId) {
@@ -56,7 +58,10 @@ export async function initialize(env: Env, loaded: Result<Installation>, rootId:
     await customIdsOf(env, directoryKey).reserve(directoryKey, { treeId, row: ids.row }, null);
     await systemOf(env).admitCustomId(whole);
   }
-  if (!(await systemOf(env).initialize(await sealKeyRing(ring, sealKey.value), null))) {
+  const sealedRing = await sealKeyRing(ring, sealKey.value);
+  const made = await madeOnce(env, async () => await systemOf(env).initialize(sealedRing, null));
+  if (!made.ok) return made;
+  if (!made.value) {
     await tree.abandon(ids.row);
     return err(ALREADY_INITIALIZED);
   }
@@ -91,13 +96,23 @@ export async function beginSetup(env: Env, loaded: Result<Installation>): Promis
   if (!loaded.error.begun) {
     const sealKey = await sealKeyForNew(env);
     if (!sealKey.ok) return sealKey;
-    made = await systemOf(env).initialize(await sealKeyRing(newKeyRing(currentTime()), sealKey.value), nonce);
+    const sealedRing = await sealKeyRing(newKeyRing(currentTime()), sealKey.value);
+    const begun = await madeOnce(env, async () => await systemOf(env).initialize(sealedRing, nonce));
+    if (!begun.ok) return begun;
+    made = begun.value;
   }
-  if (!made && !(await systemOf(env).changeSetup(null, nonce))) return err(ALREADY_INITIALIZED);
+  const goesOn = made ? ok(true) : await changeSetup(env, null, nonce);
+  if (!goesOn.ok) return goesOn;
+  if (!goesOn.value) return err(ALREADY_INITIALIZED);
   const opened = await refreshInstallation(env);
   // Another isolate may still accept the token of an earlier call.
   if (!made) await untilInEffect(env);
   return opened.ok ? ok(await setupToken(opened.value.keys, nonce)) : opened;
+}
+
+/** As `System.changeSetup`, once. */
+function changeSetup(env: Env, from: string | null, to: string | null): Promise<Result<boolean>> {
+  return madeOnce(env, async (attempt) => await systemOf(env).changeSetup(from, to, attempt));
 }
 
 /**
@@ -110,7 +125,9 @@ export async function finishSetup(
   nonce: string,
   keepsRoot: boolean,
 ): Promise<Result<string>> {
-  if (!(await systemOf(env).changeSetup(nonce, null))) return err(ALREADY_INITIALIZED);
+  const finished = await changeSetup(env, nonce, null);
+  if (!finished.ok) return finished;
+  if (!finished.value) return err(ALREADY_INITIALIZED);
   await refreshInstallation(env);
   await untilInEffect(env);
   if (!keepsRoot) return ok("");

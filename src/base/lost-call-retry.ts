@@ -2,7 +2,7 @@ import { currentTime, type Ms, sleep } from "./clock.ts";
 import type { Deployment } from "./deployment.ts";
 import { isRefusedByLeavingNode } from "./object-moves.ts";
 import { givenUp, isGivenUp, isLostCall, LOST } from "./platform-errors.ts";
-import { err, type Result } from "./result.ts";
+import { err, ok, type Result } from "./result.ts";
 
 /** Pauses before the repetitions of a lost call. */
 const PAUSES_MS: readonly Ms[] = [0, 50, 100, 200, 400, 800];
@@ -76,4 +76,13 @@ export async function changedOnce<T>(
 ): Promise<Result<T>> {
   const { answer, isRepetition } = await attempted(env, change);
   return answer.ok || !isRepetition ? answer : err(LOST);
+}
+
+/** `changedOnce`, for a change that says whether it was made. */
+export async function madeOnce(
+  env: Parameters<typeof attempted>[0],
+  change: (attempt?: CallAttempt) => Promise<boolean>,
+): Promise<Result<boolean>> {
+  const { answer: isMade, isRepetition } = await attempted(env, change);
+  return isMade || !isRepetition ? ok(isMade) : err(LOST);
 }

@@ -75,7 +75,10 @@ export class LeaseWalk extends GroveObject<Env> {
     if (this.tables.exist) ctx.blockConcurrencyWhile(() => this.alarms.restore());
   }
 
-  /** Starts a walk, which is durable then, and waits at most `waitMs`. `asked` is stored with the end of tokens. */
+  /**
+   * Starts a walk, which is durable then, and waits at most `waitMs`. `asked` is stored with the end of tokens. Safe to
+   * repeat: a walk that is in progress begins again.
+   */
   async start(job: WalkJob, asked: RevocationOrigin, waitMs: Ms): Promise<WalkProgress> {
     await this.keys.open();
     return this.#start(job, asked, waitMs);
@@ -106,7 +109,7 @@ export class LeaseWalk extends GroveObject<Env> {
     return walk && { seen: walk.seen, total: walk.total };
   }
 
-  /** Starts a walk unless one is in progress. Returns whether it did. */
+  /** Starts a walk unless one is in progress. Returns whether it did. Safe to repeat: it may find the walk it started. */
   async startUnlessRunning(job: WalkJob): Promise<boolean> {
     await this.keys.open();
     if (this.#walk.read()) return false;
@@ -316,7 +319,7 @@ export async function progressOfEnd(env: LeaseEnv, prefix: string, id: string): 
 
 /** How a walk is called in a cluster. */
 const RULES = {
-  repeated: ["progress"],
+  repeated: ["progress", "start", "startUnlessRunning"],
 } as const;
 
 /** The object that walks for a mount. `id`: the uuid of a mount that is disabled, or the id of a move. */

@@ -1,7 +1,7 @@
 import { currentTime, type Ms } from "../base/clock.ts";
 import type { CallAttempt } from "../base/lost-call-retry.ts";
 import { LOST } from "../base/platform-errors.ts";
-import { err, ok, type Result } from "../base/result.ts";
+import { err, NOT_FOUND, ok, type Result } from "../base/result.ts";
 import { type Migration, type SchemaVersions, storedJson, Tables } from "./tables.ts";
 
 export const CARRIED_OUT_CALL_MIGRATIONS: readonly Migration[] = [
@@ -64,6 +64,11 @@ export class CarriedOutCalls {
     const changed = change();
     if (changed.ok) this.#add(attempt.callId, "write", 0, JSON.stringify(changed.value ?? null));
     return changed;
+  }
+
+  /** `once`, for a change that says whether it was made. */
+  made(attempt: CallAttempt, change: () => boolean): boolean {
+    return this.once(attempt, () => (change() ? ok(null) : NOT_FOUND)).ok;
   }
 
   /** True when another attempt of this call had the effect. @param row of the token in its tree. */

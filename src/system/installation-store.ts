@@ -66,11 +66,15 @@ export const MAX_KEY_TRIES = 5;
 
 type Row = { nonce: string; otp: ArrayBuffer; tries: number };
 
+function generationOf({ nonce, otp }: Row): RootGeneration {
+  return { nonce, sealedOtp: new Uint8Array(otp) };
+}
+
 /** The open attempt to generate a root token, of which there is at most one. */
 export class RootGenerationStore extends SystemStore {
   read(now: Ms): RootGeneration | null {
     const row = this.#row(now);
-    return row && row.tries < MAX_KEY_TRIES ? { nonce: row.nonce, sealedOtp: new Uint8Array(row.otp) } : null;
+    return row && row.tries < MAX_KEY_TRIES ? generationOf(row) : null;
   }
 
   begin({ nonce, sealedOtp }: RootGeneration, now: Ms): boolean {
@@ -81,12 +85,14 @@ export class RootGenerationStore extends SystemStore {
     return true;
   }
 
-  /** Counts a try before it is checked: concurrent tries can't exceed the limit. */
-  try(now: Ms) {
-    const attempt = this.read(now);
-    if (!attempt) return null;
-    const [tries = 0] = columnOf<number>(this.sql, "UPDATE root_generation SET tries = tries + 1 RETURNING tries");
-    return { ...attempt, left: MAX_KEY_TRIES - tries };
+  /**
+   * Counts a try before it is checked: concurrent tries can't exceed the limit. `counts` false: it was counted before.
+   */
+  try(now: Ms, counts: boolean) {
+    const row = this.#row(now);
+    if (!row || (counts && row.tries >= MAX_KEY_TRIES)) return null;
+    if (counts) this.sql.exec("UPDATE root_generation SET tries = tries + 1");
+    return { ...generationOf(row), left: MAX_KEY_TRIES - row.tries - (counts ? 1 : 0) };
   }
 
   /** Closes the attempt with this nonce. Of two concurrent calls only one gets true. */

@@ -10,7 +10,7 @@ import type { CustomIdList } from "./custom-id-list.ts";
 import type { SystemEnv } from "./env.ts";
 import { noteListOpenings } from "./generation-openings.ts";
 import { installationLimits } from "./in-effect.ts";
-import { reportKeyUse } from "./key-rotation.ts";
+import { replaceKeyRing, reportKeyUse } from "./key-rotation.ts";
 import type { Mount } from "./mount.ts";
 import { MAX_MOUNT_PATH } from "./mount-path.ts";
 import { openKeyRing } from "./open-key-ring.ts";
@@ -266,7 +266,7 @@ async function openKeys(env: SystemEnv, sealed: string | null): Promise<Result<K
   const { ring, sealKey, wrappedByPrevious } = opened.value;
   if (wrappedByPrevious && sealed !== null) {
     // This ends the rotation of the seal key: from now on only the new key opens the ring.
-    await systemOf(env).replaceKeyRing(sealed, await sealKeyRing(ring, sealKey));
+    await replaceKeyRing(env, sealed, await sealKeyRing(ring, sealKey));
   }
   return ok(await importKeys(ring));
 }

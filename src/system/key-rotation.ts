@@ -1,4 +1,5 @@
 import type { Ms } from "../base/clock.ts";
+import { madeOnce } from "../base/lost-call-retry.ts";
 import { err, invalid, ok, type Result, unavailable } from "../base/result.ts";
 import { type KeyRing, type Keys, newestTerm, sealKeyRing, withNewTerm, withoutTerms } from "../crypto/key-ring.ts";
 import { type AgedTerm, agedTerms } from "./aged-terms.ts";
@@ -41,9 +42,16 @@ async function changeKeyRing(env: SystemEnv, change: (ring: KeyRing) => KeyRing 
     if (!opened.ok) return opened;
     const changed = change(opened.value.ring);
     if (changed === null || sealed === null) return ok(null);
-    if (await systemOf(env).replaceKeyRing(sealed, await sealKeyRing(changed, opened.value.sealKey))) return ok(null);
+    const replaced = await replaceKeyRing(env, sealed, await sealKeyRing(changed, opened.value.sealKey));
+    if (!replaced.ok) return replaced;
+    if (replaced.value) return ok(null);
   }
   return err(BUSY);
+}
+
+/** Replaces the wrapped key ring `from` by `to`. False when the stored one is not `from`. */
+export function replaceKeyRing(env: SystemEnv, from: string, to: string): Promise<Result<boolean>> {
+  return madeOnce(env, async (attempt) => await systemOf(env).replaceKeyRing(from, to, attempt));
 }
 
 /**

@@ -95,8 +95,8 @@ export class System extends StoredObject<SystemEnv> {
   }
 
   /**
-   * Makes a new installation with this wrapped key ring. False, with nothing changed, when there is a key ring already,
-   * when rows have seals (a key ring was lost), or when the seal key does not open this key ring.
+   * Makes a new installation with this wrapped key ring. False, with nothing changed, when there is another key ring,
+   * when rows have seals (a key ring was lost), or when the seal key does not open this key ring. Safe to repeat.
    *
    * @param setup nonce of the setup token, which alone is served until `changeSetup` ends the declared start; null:
    *   none. A Worker of the last release gives none.
@@ -106,8 +106,8 @@ export class System extends StoredObject<SystemEnv> {
   }
 
   /** Replaces the nonce `from` (null: any) of the declared start; `to` null ends it. False when no start has it. */
-  changeSetup(from: string | null, to: string | null): boolean {
-    return this.#stores.setup.change(from, to);
+  changeSetup(from: string | null, to: string | null, attempt: CallAttempt = {}): boolean {
+    return this.#carriedOut.made(attempt, () => this.#stores.setup.change(from, to));
   }
 
   /**
@@ -121,6 +121,8 @@ export class System extends StoredObject<SystemEnv> {
   async #setUp(sealedKeyRing: string, restores: string | null, nonce: string | null): Promise<boolean> {
     const { installation, restore, setup, seals } = this.#stores;
     if (restores !== null && installation.sealedKeyRing !== null && restore.running === restores) return true;
+    // No other call has this key ring.
+    if (restores === null && installation.sealedKeyRing === sealedKeyRing) return true;
     const opened = await openKeyRing(this.env, sealedKeyRing);
     if (!opened.ok || installation.sealedKeyRing !== null) return false;
     if (seals.hasSeals()) {
@@ -171,8 +173,8 @@ export class System extends StoredObject<SystemEnv> {
   }
 
   /** Replaces the wrapped key ring `from` by `to`. False, with nothing written, when the stored one is not `from`. */
-  replaceKeyRing(from: string, to: string): boolean {
-    return this.#stores.installation.replaceKeyRing(from, to);
+  replaceKeyRing(from: string, to: string, attempt: CallAttempt = {}): boolean {
+    return this.#carriedOut.made(attempt, () => this.#stores.installation.replaceKeyRing(from, to));
   }
 
   /** Adds an isolate's encryptions to the counts of terms. Returns the inputs of the rotation rule for `newest`. */
@@ -201,8 +203,9 @@ export class System extends StoredObject<SystemEnv> {
   }
 
   /** Changes the settings of automatic key rotation. A 400 for settings out of bounds. */
-  async configureRotation(change: RotationChange): Promise<Result<null>> {
-    return (await this.#open()).rotation.configure(change);
+  async configureRotation(change: RotationChange, attempt: CallAttempt = {}): Promise<Result<null>> {
+    const { rotation } = await this.#open();
+    return this.#carriedOut.once(attempt, () => rotation.configure(change));
   }
 
   /** The open attempt to generate a root token, or null. */
@@ -211,23 +214,26 @@ export class System extends StoredObject<SystemEnv> {
   }
 
   /** Opens an attempt to generate a root token. False when one is open. */
-  beginRootGeneration(attempt: RootGeneration, now: Ms): boolean {
-    return this.#stores.rootGeneration.begin(attempt, now);
+  beginRootGeneration(generation: RootGeneration, now: Ms, attempt: CallAttempt = {}): boolean {
+    return this.#carriedOut.made(attempt, () => this.#stores.rootGeneration.begin(generation, now));
   }
 
   /** Counts a try to finish the open attempt, before the try is checked; null when none is open. `left`: after it. */
-  tryRootGeneration(now: Ms): (RootGeneration & { readonly left: number }) | null {
-    return this.#stores.rootGeneration.try(now);
+  tryRootGeneration(now: Ms, attempt: CallAttempt = {}): (RootGeneration & { readonly left: number }) | null {
+    const counts = !this.#carriedOut.has(attempt, "use");
+    const tried = this.#stores.rootGeneration.try(now, counts);
+    if (tried && counts) this.#carriedOut.add(attempt, "use");
+    return tried;
   }
 
   /** Closes the attempt with this nonce before its token is issued. False when it is not open any more. */
-  closeRootGeneration(nonce: string, now: Ms): boolean {
-    return this.#stores.rootGeneration.close(nonce, now);
+  closeRootGeneration(nonce: string, now: Ms, attempt: CallAttempt = {}): boolean {
+    return this.#carriedOut.made(attempt, () => this.#stores.rootGeneration.close(nonce, now));
   }
 
-  /** Closes the open attempt, if there is one. Safe to repeat. */
-  cancelRootGeneration(): void {
-    this.#stores.rootGeneration.cancel();
+  /** Closes the open attempt, if there is one. */
+  cancelRootGeneration(attempt: CallAttempt = {}): void {
+    this.#carriedOut.once(attempt, () => ok(this.#stores.rootGeneration.cancel()));
   }
 
   /** Stores numbers of objects of the audit store. Returns the greatest of each shard. See `AuditNumberStore`. */
@@ -409,6 +415,8 @@ const RULES = {
     "keyUse",
     "revision",
     "longestTtl",
+    "beginRestore",
+    "finishRestore",
     "rootGeneration",
     "auditBacklogs",
     "checkSeals",

@@ -97,7 +97,7 @@ export class Tidy extends GroveObject<Env> {
     });
   }
 
-  /** Starts a run over everything. False when a run is in progress. */
+  /** Starts a run over everything. False when a run is in progress. Safe to repeat: it may find the run it started. */
   start(): Promise<boolean> {
     return this.#begin(FIRST_POSITION);
   }
@@ -250,7 +250,7 @@ export class Tidy extends GroveObject<Env> {
 
 /** How the object is called in a cluster. */
 const RULES = {
-  repeated: ["history", "systemPutBack", "status"],
+  repeated: ["start", "history", "systemPutBack", "status"],
 } as const;
 
 export function tidyOf(env: Env): DurableObjectStub<Tidy> {

@@ -7,6 +7,7 @@ import { makePart, readPartRequest, readWholeRun, sealBackup } from "../../backu
 import { isPlace, keyOfFile } from "../../backup/names.ts";
 import { beginRestore, finishRestore, NOT_EMPTY, restorePart } from "../../backup/restore.ts";
 import { currentTime, formatRfc3339, formatTime, type Ms, parseRfc3339 } from "../../base/clock.ts";
+import { madeOnce } from "../../base/lost-call-retry.ts";
 import { err, invalid, NOT_FOUND, ok, type Result, refuse } from "../../base/result.ts";
 import { toBase64 } from "../../crypto/bytes.ts";
 import type { Env } from "../../env.ts";
@@ -135,7 +136,9 @@ export const BACKUP_ROUTES: readonly Route[] = [
     answers: NO_CONTENT,
     handle: async ({ env }) => {
       if (!env.BACKUPS) return err(NO_BUCKET);
-      return (await backupRunsOf(env).start()) ? ok(EMPTY) : refuse("a backup is under way");
+      const begun = await madeOnce(env, async (attempt) => await backupRunsOf(env).start(attempt));
+      if (!begun.ok) return begun;
+      return begun.value ? ok(EMPTY) : refuse("a backup is under way");
     },
   }),
 

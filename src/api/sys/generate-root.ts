@@ -3,6 +3,8 @@ import { issue } from "../../auth/issue.ts";
 import { type Answered, type OpenContext, type OpenRoute, openRoute, type Route } from "../../auth/route.ts";
 import { dataAnswer, NO_CONTENT, plainAnswer } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
+import { attempted, madeOnce } from "../../base/lost-call-retry.ts";
+import { LOST } from "../../base/platform-errors.ts";
 import { err, type Failure, invalid, ok, type Result, refuse } from "../../base/result.ts";
 import { withoutWhiteSpace } from "../../base/white-space.ts";
 import { randomBase62 } from "../../crypto/base62.ts";
@@ -99,7 +101,7 @@ function routesAt(path: "sys/generate-root-token" | "sys/generate-root"): Route[
       operationId: `root-token-generation-cancel${writeEnd}`,
       answers: NO_CONTENT,
       handle: guarded("canceled", async ({ env }) => {
-        await systemOf(env).cancelRootGeneration();
+        await attempted(env, (attempt) => systemOf(env).cancelRootGeneration(attempt));
         return ok(EMPTY);
       }),
     }),
@@ -160,8 +162,13 @@ async function beginAttempt(env: Env, installation: Installation, otp: string): 
   const generatedOtp = otp === "" ? randomBase62(OTP_LENGTH) : "";
   const nonce = crypto.randomUUID();
   const sealedOtp = await sealText(installation.keys, otpContext(nonce), otp || generatedOtp);
-  const begun = await systemOf(env).beginRootGeneration({ nonce, sealedOtp }, currentTime());
-  return begun ? ok({ nonce, otp: generatedOtp }) : refuse("root generation already in progress");
+  const now = currentTime();
+  const begun = await madeOnce(
+    env,
+    async (attempt) => await systemOf(env).beginRootGeneration({ nonce, sealedOtp }, now, attempt),
+  );
+  if (!begun.ok) return begun;
+  return begun.value ? ok({ nonce, otp: generatedOtp }) : refuse("root generation already in progress");
 }
 
 /**
@@ -170,15 +177,21 @@ async function beginAttempt(env: Env, installation: Installation, otp: string): 
  */
 async function finishAttempt(env: Env, installation: Installation, nonce: string, key: string) {
   const now = currentTime();
-  const attempt = await systemOf(env).tryRootGeneration(now);
-  if (!attempt) return err(NO_ATTEMPT);
+  const { answer: begun, isRepetition } = await attempted(
+    env,
+    async (attempt) => await systemOf(env).tryRootGeneration(now, attempt),
+  );
+  // An object of 1.0.0-rc.1 may have counted the last try twice.
+  if (!begun) return err(isRepetition ? LOST : NO_ATTEMPT);
   const wrong = (message: string) =>
-    refuse(attempt.left > 0 ? message : `${message}; the attempt ends after ${MAX_KEY_TRIES} tries`);
-  if (!equalTexts(nonce, attempt.nonce)) return wrong("incorrect nonce supplied");
+    refuse(begun.left > 0 ? message : `${message}; the attempt ends after ${MAX_KEY_TRIES} tries`);
+  if (!equalTexts(nonce, begun.nonce)) return wrong("incorrect nonce supplied");
   if (!isSealKey(env, key)) return wrong("root generation aborted: the key is not the seal key of this deployment");
-  const otp = await openText(installation.keys, otpContext(nonce), attempt.sealedOtp);
+  const otp = await openText(installation.keys, otpContext(nonce), begun.sealedOtp);
   if (otp === null) return refuse("root generation aborted: the attempt was tampered with; cancel it");
-  if (!(await systemOf(env).closeRootGeneration(nonce, now))) return err(NO_ATTEMPT);
+  const closed = await madeOnce(env, async (attempt) => await systemOf(env).closeRootGeneration(nonce, now, attempt));
+  if (!closed.ok) return closed;
+  if (!closed.value) return err(NO_ATTEMPT);
   const issued = await issue(env, installation, rootToken(now, null, installation.watermarks.newest), null, "");
   if (!issued.ok) return issued;
   const token = encode(issued.value.clientToken);

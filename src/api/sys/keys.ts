@@ -2,6 +2,7 @@ import { type Route, simpleRoute, tokenRoute } from "../../auth/route.ts";
 import { injectedAnswer, NO_CONTENT } from "../../auth/route-description.ts";
 import { currentTime, formatRfc3339 } from "../../base/clock.ts";
 import { formatDuration } from "../../base/duration.ts";
+import { changedOnce } from "../../base/lost-call-retry.ts";
 import { ok, refuse } from "../../base/result.ts";
 import { changeRotation, DEFAULT_ROTATION } from "../../system/automatic-rotation.ts";
 import { rotateKeys } from "../../system/key-rotation.ts";
@@ -65,7 +66,8 @@ function rotationRoutes(path: string, rotateId: string, configId: string): Route
         const changed = changeRotation(DEFAULT_ROTATION, change);
         return changed.ok ? ok(change) : refuse(changed.error);
       },
-      handle: async ({ env, prepared }) => doneReply(await systemOf(env).configureRotation(prepared)),
+      handle: async ({ env, prepared }) =>
+        doneReply(await changedOnce(env, (attempt) => systemOf(env).configureRotation(prepared, attempt))),
     }),
   ];
 }

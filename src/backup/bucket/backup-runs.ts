@@ -1,6 +1,7 @@
 import { addNumbers } from "../../base/add-numbers.ts";
 import { currentTime, type Ms } from "../../base/clock.ts";
 import { logInfo } from "../../base/log.ts";
+import type { CallAttempt } from "../../base/lost-call-retry.ts";
 import { numberSetting } from "../../base/number-settings.ts";
 import { objectNamed } from "../../base/object-stub.ts";
 import { err, ok, type Result } from "../../base/result.ts";
@@ -114,10 +115,16 @@ export class BackupRuns extends GroveObject<Env> {
   }
 
   /** Starts a run. False when one is in progress. */
-  async start(): Promise<boolean> {
+  async start(attempt: CallAttempt = {}): Promise<boolean> {
     const { keys } = await mustLoadInstallation(this.env);
     const now = currentTime();
     const run = await nameOfRun(keys, classesInOrder(this.env), now);
+    const begun = this.carriedOut.made(attempt, () => this.#begin(run, now));
+    if (begun) await this.alarms.set();
+    return begun;
+  }
+
+  #begin(run: string, now: Ms): boolean {
     const { running, lastGood } = this.status();
     if (running) return false;
     const name = backupName(now);
@@ -127,7 +134,6 @@ export class BackupRuns extends GroveObject<Env> {
     this.tables.exec("DELETE FROM runs WHERE name NOT IN (?, ?)", name, lastGood?.name ?? "");
     this.tables.exec("DELETE FROM parts");
     this.alarms.pause(DUTY, 0);
-    await this.alarms.set();
     return true;
   }
 

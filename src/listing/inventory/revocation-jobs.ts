@@ -86,10 +86,21 @@ export class TokenRevocations extends GroveObject<ListingEnv> {
 
   /**
    * Starts a job, which is durable once this returns, and returns its id. A complete `count` is not above `expected`:
-   * the caller has checked that. `expected` null: a dry run, which only counts.
+   * the caller has checked that. `expected` null: a dry run, which only counts. Safe to repeat with the same `id`, which
+   * is random.
+   *
+   * @param id absent: a Worker of an earlier release calls.
    */
-  async start(selection: Selection, count: CountState, expected: Expected | null): Promise<string> {
-    const id = crypto.randomUUID();
+  async start(
+    selection: Selection,
+    count: CountState,
+    expected: Expected | null,
+    id: string = crypto.randomUUID(),
+  ): Promise<string> {
+    if (this.#find(id)) {
+      await this.goOn();
+      return id;
+    }
     const dry = expected === null ? 1 : 0;
     const now = currentTime();
     const ofJob: Selection = { ...selection, asked: { ...selection.asked, job: id } };
@@ -310,7 +321,7 @@ function causeOf(error: unknown): string {
 
 /** How the object is called in a cluster. */
 const RULES = {
-  repeated: ["list", "read"],
+  repeated: ["list", "read", "start", "goOn", "stop"],
 } as const;
 
 /** Returns the stub of the object with the jobs of this installation. */

@@ -3,8 +3,8 @@ import { unshownChecks } from "../../auth/login-attempt.ts";
 import { currentTime, type Ms } from "../../base/clock.ts";
 import type { CallAttempt } from "../../base/lost-call-retry.ts";
 import { objectNamed } from "../../base/object-stub.ts";
-import { ok, type Result } from "../../base/result.ts";
-import { equalTexts } from "../../crypto/bytes.ts";
+import { NOT_FOUND, ok, type Result } from "../../base/result.ts";
+import { equalTexts, fromBase64, toBase64 } from "../../crypto/bytes.ts";
 import { Setting, type TableShape } from "../../storage/sealed-table.ts";
 import type { Migration } from "../../storage/tables.ts";
 import type { Mount } from "../../system/mount.ts";
@@ -130,7 +130,7 @@ export class JwtAuth extends RoleMount<JwtEnv, JwtRole, JwtRoleFields> {
     return { roles, latenessMs: longest * 1000, aliases };
   }
 
-  /** Stores a login that begins. */
+  /** Stores a login that begins. Safe to repeat. */
   async beginLogin(row: PendingRow, now: Ms): Promise<void> {
     await this.keys.open();
     // A mount without settings has no login, and must not get tables by one.
@@ -146,14 +146,24 @@ export class JwtAuth extends RoleMount<JwtEnv, JwtRole, JwtRoleFields> {
   }
 
   /** As `findLogin`, and ends the login that is found: only one of all calls with the same state gets it. */
-  async takeLogin(hash: string, client: string | null, now: Ms): Promise<FoundLogin> {
+  async takeLogin(hash: string, client: string | null, now: Ms, attempt: CallAttempt = {}): Promise<FoundLogin> {
     await this.keys.open();
-    const found = this.#findLogin(hash, client, now);
-    if (found.row) this.#pending.delete(hash);
-    return found;
+    const taken = this.carriedOut.once(attempt, () => {
+      const { row } = this.#findLogin(hash, client, now);
+      if (!row) return NOT_FOUND;
+      this.#pending.delete(hash);
+      return ok({ ...row, value: toBase64(row.value) });
+    });
+    if (!taken.ok) return this.#findLogin(hash, client, now);
+    const { value, ...row } = taken.value;
+    return {
+      row: { ...row, value: fromBase64(value) ?? new Uint8Array() },
+      isOfOther: false,
+      ...this.#settingsFor(row.role),
+    };
   }
 
-  /** Replaces the value of a pending login, unless it differs from `before` by now. True when it was replaced. */
+  /** As `PendingLogins.replace`. Safe to repeat. */
   async replaceLogin(hash: string, before: Uint8Array, value: Uint8Array<ArrayBuffer>, now: Ms): Promise<boolean> {
     await this.keys.open();
     return this.#pending.replace(hash, before, value, now);
@@ -185,7 +195,18 @@ function onTheQuarter(time: Ms): Ms {
 
 /** How a mount is called in a cluster. */
 const RULES = {
-  repeated: ["readConfig", "readLogin", "judgeClaims", "findLogin", "readRole", "rolesGiving", "listRoles", "refusals"],
+  repeated: [
+    "readConfig",
+    "readLogin",
+    "judgeClaims",
+    "beginLogin",
+    "findLogin",
+    "replaceLogin",
+    "readRole",
+    "rolesGiving",
+    "listRoles",
+    "refusals",
+  ],
 } as const;
 
 /** Returns the object of a mount. Its name is the uuid of the mount, so that a new mount at the same path is empty. */

@@ -5,6 +5,7 @@ import { CronTrigger } from "../../../src/app/cron.ts";
 import { CLUSTER, NETWORK } from "../../../src/app/deployments.ts";
 import { ObjectMoves } from "../../../src/base/object-moves.ts";
 import * as entry from "../../../src/index.ts";
+import { systemOf } from "../../../src/system/system.ts";
 import { type AppRoleMount, mountAppRole } from "../../support/app-role.ts";
 import { atCalls, callsTo, failing, holdAlarms } from "../../support/calls.ts";
 import { runAs } from "../../support/deployments.ts";
@@ -69,10 +70,9 @@ describe("while an object moves to another node", () => {
     expect(made.calls).toHaveLength(1);
   });
 
-  it("a change that no object recognises is not repeated: 503, to be tried again", async () => {
-    const lost = failing(System, "configureRotation", LOST);
-    const { status, headers } = await post("sys/rotate/config", { enabled: true });
-    expect([status, headers.get("Retry-After")]).toEqual([503, "1"]);
+  it("a change that no object recognises is not repeated", async () => {
+    const lost = failing(System, "noteEncryptions", LOST);
+    await expect(systemOf(bindings).noteEncryptions([], 1)).rejects.toThrow(LOST);
     expect(lost.calls).toHaveLength(1);
   });
 });

@@ -223,7 +223,7 @@ async function revoke(context: CallContext<RevokeFields, Selected>): Answered {
   if (grown) {
     return refuse(`${matched} tokens match now, and ${total} would end in all, which is more than ${grown}`);
   }
-  const job = await revocationsOf(env).start(selection, count, expected);
+  const job = await revocationsOf(env).start(selection, count, expected, crypto.randomUUID());
   request.notes.revocation = { ...noted, job };
   return dataReply(
     isCounted(count) ? { job, state: "running" } : { job, state: "counting", counted: countedSoFar(count) },

@@ -100,7 +100,7 @@ export class ExpiringList<T extends { readonly expiresAt: Ms }> extends SealedVa
     return this.#alarms.atLatest(periodicRunAt(end, this.#options.pace()));
   }
 
-  /** Starts to remove entries that ended `safetyBuffer` before `now`. False while a job is in progress. */
+  /** Starts to remove entries that ended `safetyBuffer` before `now`. False while a job is in progress. Safe to repeat. */
   async startTidy(safetyBuffer: Seconds, now: Ms): Promise<boolean> {
     // An object without tables has nothing to remove.
     if (!this.#tables.exist) return true;

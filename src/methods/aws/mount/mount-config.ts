@@ -34,6 +34,7 @@ const MOUNT_RULES = {
     "readDenied",
     "isDenied",
     "refusals",
+    "startTidy",
   ],
 } as const;
 
@@ -140,7 +141,7 @@ export function accessShardsOf(env: AwsEnv, mount: Pick<Mount, "uuid">) {
 
 /** How a shard of the access list is called in a cluster. */
 const LIST_RULES = {
-  repeated: ["judgeLogin", "undoLogin", "extend", "read", "list"],
+  repeated: ["judgeLogin", "undoLogin", "extend", "read", "list", "startTidy"],
 } as const;
 
 function shardAt(env: AwsEnv, { uuid }: Pick<Mount, "uuid">, shard: number) {

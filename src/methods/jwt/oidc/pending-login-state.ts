@@ -1,5 +1,6 @@
 import type { VerifiedClient } from "../../../auth/login-attempt.ts";
 import type { Ms, Seconds } from "../../../base/clock.ts";
+import { attempted, type CallAttempt } from "../../../base/lost-call-retry.ts";
 import { equalTexts, randomBytes, toBase64Url } from "../../../crypto/bytes.ts";
 import { type Keys, keyedHash } from "../../../crypto/key-ring.ts";
 import { openText, sealText } from "../../../crypto/sealed-data.ts";
@@ -141,7 +142,8 @@ export async function openLogin(
   const hash = await hashOf(installation.keys, mount, "state", state);
   const client = clientNonce === null ? null : await clientHash(installation.keys, mount, clientNonce);
   const object = jwtAuthAt(env, mount);
-  const found = way === "take" ? await object.takeLogin(hash, client, now) : await object.findLogin(hash, client, now);
+  const take = async (attempt?: CallAttempt) => await object.takeLogin(hash, client, now, attempt);
+  const found = way === "take" ? (await attempted(env, take)).answer : await object.findLogin(hash, client, now);
   if (!found.row) return found.isOfOther ? "other client" : null;
   const text = await openText(installation.keys, contextOf(mount, hash), found.row.value);
   if (text === null) throw new Error("a pending login of a jwt mount does not open");

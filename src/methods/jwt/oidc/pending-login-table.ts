@@ -71,9 +71,10 @@ export class PendingLogins {
     });
   }
 
-  /** Stores a login. Its hash is new. */
+  /** Stores a login. Its hash is new, so one that is stored is from another attempt of the call. */
   add({ hash, role, client, network, value, expiresAt }: PendingRow, now: Ms): void {
     this.deleteEnded(now);
+    if (this.find(hash, now)) return;
     const counts = this.#known();
     if (network !== "" && (counts.get(network) ?? 0) >= MAX_PENDING_OF_NETWORK) this.#endOldest(network);
     const { total, largest } = sumOf(counts);
@@ -90,9 +91,13 @@ export class PendingLogins {
     return { hash, role, client, network, value: new Uint8Array(row.value), expiresAt };
   }
 
-  /** Replaces the value of a login, unless it differs from `before` by now. True when it was replaced. */
+  /**
+   * Replaces the value of a login, unless it differs from `before` by now. True when it was replaced, also by another
+   * attempt of the call: no other call has this value, as each is sealed anew.
+   */
   replace(hash: string, before: Uint8Array, value: Uint8Array<ArrayBuffer>, now: Ms): boolean {
     const row = this.find(hash, now);
+    if (row && equalBytes(row.value, value)) return true;
     if (!row || !equalBytes(row.value, before)) return false;
     const { role, client, network, expiresAt } = row;
     this.#rows.put({ hash, role, client, network, value: value.buffer, expires_at: expiresAt });
