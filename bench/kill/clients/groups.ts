@@ -37,7 +37,12 @@ export async function makeLoginMount(recorder: Recorder): Promise<LoginMount | n
   const path = `kill-login-${made++}`;
   const roleIds: Record<LoginRole, string> = { service: "", batch: "" };
   const write = (below: string, body: Json) => recorder.sendUntilAnswered("POST", `v1/${below}`, { body });
-  await write(`sys/auth/${path}`, { type: "approle" });
+  const enabled = await write(`sys/auth/${path}`, { type: "approle" });
+  // A repetition finds the mount that a request without an answer has enabled.
+  if (enabled?.status !== 204 && !/is already in use/.test(JSON.stringify(enabled?.body))) {
+    recorder.surprise(`${path} was not enabled: ${enabled?.status} ${JSON.stringify(enabled?.body)}`);
+    return null;
+  }
   await pause(KNOWN_MS);
   // All clients share one address, so the default limit per address would throttle them.
   await write(`sys/quotas/rate-limit/${path}`, { path: `auth/${path}`, rate: 1_000_000 });
