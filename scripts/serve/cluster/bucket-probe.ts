@@ -2,8 +2,8 @@ import { randomBytes } from "node:crypto";
 import { err, ok, type Result } from "../../../src/base/result.ts";
 import type { BucketProblem, ClusterBucket } from "./bucket.ts";
 
-/** Largest accepted difference of the clocks of the bucket and a node (ms). The clocks of two nodes may differ by 30 s. */
-const MAX_CLOCK_OFFSET_MS = 10_000;
+/** Largest accepted difference of the clocks of the bucket and a node (ms). workerd leaves the cluster beyond it. */
+const MAX_CLOCK_OFFSET_MS = 2_000;
 
 /** The header `Date` has whole seconds, and its answer took some time. */
 const CLOCK_GRANULARITY_MS = 1_000;
