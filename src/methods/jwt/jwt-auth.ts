@@ -3,8 +3,9 @@ import { unshownChecks } from "../../auth/login-attempt.ts";
 import { currentTime, type Ms } from "../../base/clock.ts";
 import type { CallAttempt } from "../../base/lost-call-retry.ts";
 import { objectNamed } from "../../base/object-stub.ts";
-import { NOT_FOUND, ok, type Result } from "../../base/result.ts";
-import { equalTexts, fromBase64, toBase64 } from "../../crypto/bytes.ts";
+import { ok, type Result } from "../../base/result.ts";
+import { equalTexts } from "../../crypto/bytes.ts";
+import { CALLS_KEPT_MS } from "../../storage/carried-out-calls.ts";
 import { Setting, type TableShape } from "../../storage/sealed-table.ts";
 import type { Migration } from "../../storage/tables.ts";
 import type { Mount } from "../../system/mount.ts";
@@ -146,21 +147,18 @@ export class JwtAuth extends RoleMount<JwtEnv, JwtRole, JwtRoleFields> {
   }
 
   /** As `findLogin`, and ends the login that is found: only one of all calls with the same state gets it. */
-  async takeLogin(hash: string, client: string | null, now: Ms, attempt: CallAttempt = {}): Promise<FoundLogin> {
+  async takeLogin(hash: string, client: string | null, now: Ms, { callId }: CallAttempt = {}): Promise<FoundLogin> {
     await this.keys.open();
-    const taken = this.carriedOut.once(attempt, () => {
-      const { row } = this.#findLogin(hash, client, now);
-      if (!row) return NOT_FOUND;
+    // For another attempt of the call the login stays a sealed row, at a place that no state leads to.
+    const place = callId === undefined ? null : `taken by ${callId}`;
+    const taken = place === null ? null : this.#pending.find(place, now);
+    if (taken) return { row: { ...taken, hash }, isOfOther: false, ...this.#settingsFor(taken.role) };
+    const found = this.#findLogin(hash, client, now);
+    if (found.row) {
       this.#pending.delete(hash);
-      return ok({ ...row, value: toBase64(row.value) });
-    });
-    if (!taken.ok) return this.#findLogin(hash, client, now);
-    const { value, ...row } = taken.value;
-    return {
-      row: { ...row, value: fromBase64(value) ?? new Uint8Array() },
-      isOfOther: false,
-      ...this.#settingsFor(row.role),
-    };
+      if (place !== null) this.#pending.add({ ...found.row, hash: place, expiresAt: now + CALLS_KEPT_MS }, now);
+    }
+    return found;
   }
 
   /** As `PendingLogins.replace`. Safe to repeat. */

@@ -236,6 +236,9 @@ describe("a login through a browser in a cluster", () => {
     const object = await objectAt("browser-twice");
     expect((await object.takeLogin(hash, client, now)).row).toBeNull();
     expect((await object.takeLogin(hash, client, now, { callId: "of another call" })).row).toBeNull();
+    const [, , , attempt] = calls[1]?.args ?? [];
+    expect((await object.takeLogin(hash, client, now, attempt)).row?.hash).toBe(hash);
+    expect((await object.takeLogin(hash, client, now + 60_000, attempt)).row).toBeNull();
   });
 
   it("is stored and changed once by two attempts", async () => {
