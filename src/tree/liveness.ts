@@ -32,6 +32,8 @@ export class Liveness {
   /** Rows that, with their ancestors, no watermark of `#validatedBy` ends. The fields that they test never change. */
   #validated = new GenerationalCache<number, true>(MAX_VALIDATED_ROWS);
   #validatedBy: Watermarks | null = null;
+  /** Rows that sweeps are deleting, see `keepDead`. */
+  readonly #kept = new Set<readonly number[]>();
 
   constructor(rows: Pick<TokenRows, "sql" | "find" | "exists">, watermarks: () => Watermarks) {
     this.#rows = rows;
@@ -46,6 +48,15 @@ export class Liveness {
 
   noteDead(): void {
     this.#hasDead = true;
+  }
+
+  /**
+   * Keeps dead tokens dead until the returned function is called. A sweep deletes them in several steps. If the clock is
+   * set back meanwhile, one that had only expired would be alive, and could be renewed, and would then be deleted.
+   */
+  keepDead(rows: readonly number[]): () => void {
+    this.#kept.add(rows);
+    return () => void this.#kept.delete(rows);
   }
 
   noteExpiry(expiresAt: Ms | null): void {
@@ -74,10 +85,11 @@ export class Liveness {
   }
 
   /** Why the token of a row can't be used at `now`; null while it is alive, with every ancestor. */
-  endOf({ state, usesLeft, expiresAt, parent, fixed }: TokenRow, now: Ms): TokenEnd | null {
+  endOf({ row, state, usesLeft, expiresAt, parent, fixed }: TokenRow, now: Ms): TokenEnd | null {
     if (state !== LIVE) return usesLeft < 0 ? "spent" : "revoked";
     if (expiresAt !== null && expiresAt <= now) return "expired";
     if (isEnded(this.#watermarks(), "all", fixed.record)) return "ended_together";
+    if (this.#isKeptDead(row)) return parent === null ? "expired" : "parent_ended";
     if (parent === null) return null;
     if (this.#mayHaveDead(now) && this.#isDeadAbove(parent, now)) return "parent_ended";
     return this.#isEndedAbove(parent) ? "parent_ended" : null;
@@ -98,6 +110,11 @@ export class Liveness {
     if (parent === null || !this.#mayHaveDead(now)) return parent;
     const [state] = columnOf<number>(this.#rows.sql, "SELECT state FROM tokens WHERE row = ?", parent);
     return state === undefined || state === REVOKED_ALONE ? null : parent;
+  }
+
+  #isKeptDead(row: number): boolean {
+    for (const rows of this.#kept) if (rows.includes(row)) return true;
+    return false;
   }
 
   #mayHaveDead(now: Ms): boolean {

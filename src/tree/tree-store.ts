@@ -182,6 +182,12 @@ export class TreeStore extends TokenRows {
     return { ...record, ...place, usesLeft, grantedTtl, expiresAt, renewedAt: null };
   }
 
+  /** `Liveness.keepDead`, for tokens that a sweep has found dead. */
+  keepDead(rows: readonly number[]): () => void {
+    this.#invalidate();
+    return this.liveness.keepDead(rows);
+  }
+
   renew(row: number, ttl: Seconds, expiresAt: Ms, now: Ms): void {
     this.#invalidate();
     const statement = "UPDATE tokens SET granted_ttl = ?, expires_at = ?, renewed_at = ? WHERE row = ?";

@@ -101,8 +101,22 @@ export class TreeSweep {
    * the list. Pieces take no turns when `turns` is null. Returns the deleted tokens; null when no dead token was left.
    */
   async #step(delisted: number | null, turns: SweepTurns | null): Promise<SweepCandidate[] | null> {
+    const kept: (() => void)[] = [];
+    try {
+      return await this.#sweepStep(delisted, turns, (rows) => kept.push(this.#tree.tokens.keepDead(rows)));
+    } finally {
+      for (const release of kept) release();
+    }
+  }
+
+  /** @param keepDead called in the step that finds the tokens, see `Liveness.keepDead`. */
+  async #sweepStep(
+    delisted: number | null,
+    turns: SweepTurns | null,
+    keepDead: (rows: readonly number[]) => void,
+  ): Promise<SweepCandidate[] | null> {
     const { env, sql, tokens, cubbyhole, inventory, leases } = this.#tree;
-    const victims = await this.#find(turns);
+    const victims = await this.#find(turns, keepDead);
     // The tree may have been freed meanwhile.
     if (victims === null || !tokens.isCreated) return null;
     if (victims.length === 0) return [];
@@ -128,9 +142,14 @@ export class TreeSweep {
   }
 
   /** Finds the tokens that a step deletes; null when no dead token is left. */
-  async #find(turns: SweepTurns | null): Promise<SweepCandidate[] | null> {
+  async #find(turns: SweepTurns | null, keepDead: (rows: readonly number[]) => void): Promise<SweepCandidate[] | null> {
     while (this.#dead.isPlanning) await this.#piece(turns, () => this.#dead.planOn(PLAN_ROWS));
-    const victims = await this.#piece(turns, () => this.#dead.next(currentTime(), this.#rows));
+    const victims = await this.#piece(turns, () => {
+      const found = this.#dead.next(currentTime(), this.#rows);
+      // Those that follow from a plan are marked, or below a marked one.
+      if (found && found.length > 0) keepDead(found.map(({ row }) => row));
+      return found;
+    });
     if (victims === null) this.#dead.forget();
     while (victims && victims.length > 0 && victims.length < STEP_ROWS) {
       const more = await this.#piece(turns, () => this.#dead.more(currentTime(), this.#rows));

@@ -48,6 +48,24 @@ const orphan = async (fields: Record<string, unknown>) =>
   (await call("POST", "auth/token/create-orphan", { token: root, body: { policies: ["maker"], ...fields } })).body.auth;
 
 describe("expiry", () => {
+  it("ends no token that is renewed while the clock is set back during its sweep", async () => {
+    const { client_token: parent } = await orphan({ ttl: "1h" });
+    const made = await call("POST", "auth/token/create", { token: parent, body: { policies: ["maker"], ttl: "60s" } });
+    const child: string = made.body.auth.client_token;
+    const { stub } = await locate(child);
+    await publishPending(bindings);
+    pass(60.5);
+    let renewed: Awaited<ReturnType<typeof self>> | undefined;
+    atNth(AccessorShard, "remove", 1, async (proceed) => {
+      pass(-2);
+      renewed ??= await call("POST", "auth/token/renew-self", { token: child });
+      return proceed();
+    });
+    await sweep(stub);
+    const alive = (await self(child)).status === 200;
+    expect([renewed?.status, alive]).toEqual([403, false]);
+  });
+
   it("is exact: a token works until its last moment and not after, before any sweep", async () => {
     const { client_token: token } = await orphan({ ttl: "60s" });
     pass(59.999);
