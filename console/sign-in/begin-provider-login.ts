@@ -16,7 +16,7 @@ export interface RedirectLogin {
 export interface DeviceLogin {
   readonly kind: "device";
   readonly address: string;
-  /** The code that the user types or compares there; "" when the URL contains it. */
+  /** The code that the user types or compares there; "" when it is not known. */
   readonly userCode: string;
   readonly everyMs: number;
   readonly credential: Credential;
@@ -64,7 +64,9 @@ export async function beginProviderLogin(mount: string, role: string): Promise<A
       fields: { state, client_nonce: clientNonce },
     };
     const everyMs = 1000 * (Number(interval) || USUAL_INTERVAL_S);
-    return done({ kind: "device", address, userCode, everyMs, credential });
+    // A provider that puts the code into the URL still asks the user to compare it (RFC 8628, section 3.3.1).
+    const shown = userCode || (url.searchParams.get("user_code") ?? "");
+    return done({ kind: "device", address, userCode: shown, everyMs, credential });
   }
   const sent = url.searchParams.get("state");
   if (!sent) return problem("The address to sign in at has no state.");

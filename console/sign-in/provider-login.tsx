@@ -44,11 +44,11 @@ export function OnDevice({ login, signIn, onFailure, onCancel }: ElsewhereProps<
   }, [everyMs, credential]);
   return (
     <Elsewhere address={address} isAway={isAway} onCancel={onCancel}>
-      {userCode === "" ? (
-        <p>Here or on another device.</p>
-      ) : (
+      <p>Here or on another device:</p>
+      <Copy value={address} label="Address" />
+      {userCode !== "" && (
         <>
-          <p>Here or on another device, with this code. Go on only where the page shows the same one.</p>
+          <p>With this code. Go on only where the page shows the same one.</p>
           <Copy value={userCode} label="Code" />
         </>
       )}

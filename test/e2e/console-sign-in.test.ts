@@ -296,6 +296,24 @@ describe.skipIf(executable === undefined)("sign-in by a method", () => {
     expect(faults).toEqual([]);
   });
 
+  it("shows address and code of a login on another device, when the provider puts the code into the address", async () => {
+    const { page, faults } = await open("?with=people");
+    const address = "https://login.example.com/device?user_code=WDJB-MJHT";
+    await page.route("**/oidc/auth_url", (route) =>
+      route.fulfill({ json: { data: { auth_url: address, state: "st", poll_interval: "1000" } } }),
+    );
+    await page.getByRole("button", { name: "Sign in at the identity provider" }).click();
+    const link = page.getByRole("link", { name: "Sign in at login.example.com" });
+    expect(await link.getAttribute("href")).toBe(address);
+    expect(await page.getByRole("status", { name: "Code" }).textContent()).toBe("WDJB-MJHT");
+    expect(await page.getByRole("status", { name: "Address" }).textContent()).toBe(address);
+    for (const width of [1440, 390]) {
+      await page.setViewportSize({ width, height: 800 });
+      await expectAccessible(page);
+    }
+    expect(faults).toEqual([]);
+  });
+
   it("refuses the answer of a provider that nobody asked for, and leaves nothing of it in the address", async () => {
     const { page, faults } = await openPage(browser);
     const asked: string[] = [];
