@@ -9,16 +9,16 @@ import { done } from "../result.ts";
 import { mayDo, useSession } from "../session.ts";
 import { Policies } from "../tokens/links.tsx";
 import { aliasesOf, newTokenForm, newTokenRequest, rootMistake, TERRAFORM_TOKEN } from "../tokens/new-token-form.ts";
-import { Copy, Notice, PageHead, useLoad, Warnings } from "../ui/index.ts";
+import { Copy, Notice, PageHead, ProblemNotice, useLoad, Warnings } from "../ui/index.ts";
 
 /** Makes a token, and shows it once. */
 export function NewTokenPage() {
   const session = useSession();
   const { api, self } = session;
   const isRoot = self.policies.includes("root");
-  const roles = useLoad("roles", async () =>
-    mayDo(session, ASKED_PATHS.roles, "list") ? api.list(ASKED_PATHS.roles) : done(null),
-  );
+  const mayList = mayDo(session, ASKED_PATHS.roles, "list");
+  const roles = useLoad("roles", async () => (mayList ? api.list(ASKED_PATHS.roles) : done(null)));
+  const isRefused = !mayList || roles.problem?.status === 403;
   const [role, setRole] = useState("");
   const chosen = useLoad(`role ${role}`, async () => {
     if (role === "") return done(null);
@@ -32,10 +32,16 @@ export function NewTokenPage() {
   return (
     <>
       <PageHead title="New token" />
-      {!roles.busy && (
+      {(!roles.busy || roles.problem) && (
         <div class="card form">
+          {roles.problem && !isRefused && <ProblemNotice problem={roles.problem} onRetry={roles.reload} />}
           <RecordForm
-            groups={newTokenForm(roles.value, isRoot, roles.value ? chosen.value : [])}
+            groups={newTokenForm(
+              roles.value,
+              isRefused ? "Your policies refuse the list of roles." : "The list of roles was not read.",
+              isRoot,
+              roles.value ? chosen.value : [],
+            )}
             onTyped={(name, value) => name === "role_name" && roles.value && setRole(value)}
             record={null}
             action="Make the token"

@@ -87,7 +87,7 @@ export function SessionPage() {
           </Card>
           <Card title="What you may do here">
             {!capabilities.of(ASKED_PATHS.tokens) && (
-              <p class="body muted">Your policies refuse the question. Each page says what the server refuses.</p>
+              <p class="body muted">The server did not answer this. Each page says what it refuses.</p>
             )}
             {capabilities.of(ASKED_PATHS.tokens) && (
               <DataTable

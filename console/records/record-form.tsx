@@ -22,6 +22,7 @@ import {
   bodyOf,
   choicesOf,
   copiedValues,
+  type Draft,
   draftOf,
   type Field,
   type FieldGroup,
@@ -62,6 +63,8 @@ export interface RecordFormProps<T> {
   readonly onSaved: (values: RecordValue, data: T, answer: Envelope<T>) => void;
 }
 
+const NOTHING_TYPED: Draft = {};
+
 const asTheyAre = (values: RecordValue): RecordValue => values;
 
 /** A form that makes or changes a record. It sends only changed fields. */
@@ -84,7 +87,9 @@ export function RecordForm<T>(props: RecordFormProps<T>) {
   const { api } = session;
   const fields = groups.flatMap((group) => group.fields);
   const before = draftOf(fields, record);
-  const [typed, change] = useDraft(record ? before : suggestedDraft(fields));
+  // A new record has no loaded values: what was typed stays when another field comes into the form.
+  const [draft, change] = useDraft<Draft>(record ? before : NOTHING_TYPED);
+  const typed = record ? draft : { ...suggestedDraft(fields), ...draft };
   const [tried, attempt] = useTried();
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<Problem | null>(null);

@@ -28,11 +28,13 @@ export function aliasesOf(
  * The form of a new token.
  *
  * @param roles the roles to choose from; null when they are not known
+ * @param rolesMissing why they are not known
  * @param isRoot whether the session's token is a root token
  * @param aliases the aliases that the chosen role allows; null for none
  */
 export const newTokenForm = (
   roles: readonly string[] | null,
+  rolesMissing: string,
   isRoot: boolean,
   aliases: AllowedAliases | null,
 ): readonly FieldGroup[] => [
@@ -45,7 +47,7 @@ export const newTokenForm = (
         label: "Role",
         ...(roles
           ? { kind: "choice", choices: ["", ...roles], emptyChoice: "none", hint: "Sets what its tokens may have." }
-          : { kind: "text", hint: "Your policies refuse the list of roles. You may still name one." }),
+          : { kind: "text", hint: `${rolesMissing} You may still name one.` }),
       },
       ...(aliases === null
         ? []

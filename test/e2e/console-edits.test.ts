@@ -485,6 +485,26 @@ describe.skipIf(executable === undefined)("changes in the console", () => {
     }
   });
 
+  it("does not call a list that had no answer refused, and has it at another attempt", async () => {
+    await page.route("**/v1/auth/token/roles?list=true", (route) => route.abort(), { times: 1 });
+    await openPlace(page, "new-token");
+    await page.getByText("The list of roles was not read. You may still name one.").waitFor();
+    await page.getByText("The server can't be reached.").waitFor();
+    await page.getByRole("textbox", { name: "Name" }).fill("typed");
+    await page.getByRole("button", { name: "Try again" }).click();
+    await page.getByRole("combobox", { name: "Role" }).selectOption("shipper");
+    expect(await page.getByRole("textbox", { name: "Name" }).inputValue()).toBe("typed");
+    // A role that allows aliases brings another field, and takes nothing away.
+    await api("POST", "auth/token/roles/robots", { allowed_entity_aliases: "robot-*" });
+    await openPlace(page, "tokens");
+    await openPlace(page, "new-token");
+    await page.getByRole("textbox", { name: "Name" }).fill("typed");
+    await page.getByRole("combobox", { name: "Role" }).selectOption("robots");
+    await page.getByLabel("Of whom").waitFor();
+    expect(await page.getByRole("textbox", { name: "Name" }).inputValue()).toBe("typed");
+    expect(await page.getByRole("combobox", { name: "Role" }).inputValue()).toBe("robots");
+  });
+
   it("says at the field what keeps a form from being sent, and goes there", async () => {
     const cases: readonly (readonly [place: string, button: string, field: string])[] = [
       ["policies?new=1", "Save", "Name"],

@@ -66,7 +66,7 @@ describe("a form as a command", () => {
     expect(bao?.words).toEqual(["write", "-wrap-ttl=300", "auth/token/create/a b", "-"]);
     expect(curl?.words).toContain("X-Vault-Wrap-TTL: 300");
     expect(newTokenRequest({ no_parent: true }).path).toBe("auth/token/create-orphan");
-    const fields = newTokenForm(["a b"], false, null).flatMap((group) => group.fields);
+    const fields = newTokenForm(["a b"], "", false, null).flatMap((group) => group.fields);
     expect(suggestedDraft(fields).ttl).toBe("1h");
     expect(copiedValues(fields, draftOf(fields, null), suggestedDraft(fields))).toEqual({ ttl: "1h" });
     expect(terraformText({ resource: TERRAFORM_TOKEN }, fields, values)).toContain('wrapping_ttl = "5m"');
@@ -180,7 +180,7 @@ describe("a form as a resource of Terraform", () => {
 
   it("offers the entity of a new token where the role allows aliases, or may not be read", () => {
     const named = (aliases: readonly string[] | null) =>
-      newTokenForm(["robots"], false, aliases).flatMap(({ fields }) =>
+      newTokenForm(["robots"], "", false, aliases).flatMap(({ fields }) =>
         fields.filter(({ name }) => name === "entity_alias"),
       );
     expect(named(aliasesOf({ allowed_entity_aliases: [] }))).toEqual([]);
