@@ -26,7 +26,13 @@ export const NAV: readonly { readonly title: string; readonly items: readonly Na
         words: "contain, revoke, find",
         needs: [ASKED_PATHS.tokens, "read", "sudo"],
       },
-      { name: "ends", label: "What ends when", icon: "clock", needs: [ASKED_PATHS.summary, "read", "sudo"] },
+      {
+        name: "ends",
+        label: "What ends when",
+        icon: "clock",
+        words: "expiry, tomorrow",
+        needs: [ASKED_PATHS.summary, "read", "sudo"],
+      },
       {
         name: "ended",
         label: "Ended lately",
@@ -41,7 +47,13 @@ export const NAV: readonly { readonly title: string; readonly items: readonly Na
         words: "failing, irrevocable",
         needs: [ASKED_PATHS.leases, "list", "sudo"],
       },
-      { name: "new-token", label: "New token", icon: "plus", needs: [ASKED_PATHS.create, "update"] },
+      {
+        name: "new-token",
+        label: "New token",
+        icon: "plus",
+        words: "create, wrapped",
+        needs: [ASKED_PATHS.create, "update"],
+      },
     ],
   },
   {

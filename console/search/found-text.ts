@@ -28,7 +28,7 @@ export function foundText(found: readonly Found[], text: string, refusal: string
 
 /** Names what no list contains: a token that is not in a list may still be alive. */
 const NOTHING_FOUND =
-  "Nothing is found by this. Batch tokens are found by their whole text alone, tokens of teams by that or their id, entities not by their metadata.";
+  "Nothing is found by this. Batch tokens are found by their whole text alone, tokens of teams by that, their id or description, entities not by their metadata.";
 
 const NOUNS: Readonly<Record<Kind, readonly [one: string, many: string]>> = {
   Requests: ["request", "requests"],
@@ -41,6 +41,7 @@ const NOUNS: Readonly<Record<Kind, readonly [one: string, many: string]>> = {
   Policies: ["policy", "policies"],
   "Auth methods": ["auth method", "auth methods"],
   Teams: ["team or organization", "teams and organizations"],
+  "Tokens of teams": ["token of a team", "tokens of teams"],
   "Ended tokens": ["ended token", "ended tokens"],
   Pages: ["page", "pages"],
   Lists: ["list", "lists"],

@@ -5,6 +5,7 @@ import { href } from "../href.ts";
 import { go } from "../router.ts";
 import { tokenIn } from "../secret-detection.ts";
 import { mayDo, useSession } from "../session.ts";
+import { accessorIn } from "../tokens/token-accessor.ts";
 import { Icon } from "../ui/index.ts";
 import { foundText } from "./found-text.ts";
 import { type Found, KINDS } from "./search-result.ts";
@@ -20,7 +21,7 @@ function Palette({ onClose }: { readonly onClose: () => void }) {
   const [waits, setWaits] = useState(false);
   const session = useSession();
   const id = useId();
-  const text = idIn(tokenIn(typed.trim()));
+  const text = accessorIn(idIn(tokenIn(typed.trim())));
   const { found, refusal, note, cut, busy } = useSearch(text, isPasted);
   const results = KINDS.flatMap((kind) => found.filter((one) => one.kind === kind));
   const at = Math.min(chosen, results.length - 1);

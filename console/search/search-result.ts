@@ -11,6 +11,7 @@ export const KINDS = [
   "Policies",
   "Auth methods",
   "Teams",
+  "Tokens of teams",
   "Ended tokens",
   "Pages",
 ] as const;

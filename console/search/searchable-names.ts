@@ -6,7 +6,15 @@ import { belowMount } from "../methods/mount-paths.ts";
 import { PARTS } from "../methods/parts-by-type.ts";
 import { listedEntities, listedGroups } from "../read-names.ts";
 import { listResources } from "../teams/resource-api.ts";
-import { type Organization, type Team, teamsPath } from "../teams/resources.ts";
+import {
+  type Organization,
+  type Team,
+  type TeamToken,
+  teamOf,
+  teamsPath,
+  teamTokenName,
+  tokensPath,
+} from "../teams/resources.ts";
 import { MOST_MOUNTS, MOST_NAMES, MOST_ORGANIZATIONS } from "./cut-lists.ts";
 import type { Found } from "./search-result.ts";
 
@@ -86,7 +94,8 @@ async function teams(api: Api): Promise<readonly Found[]> {
   const answer = await listResources<Organization>(api, teamsPath("organizations"), 1);
   if (!answer.ok) return [];
   const organizations = answer.value.items.map(({ id }) => id);
-  const below = await Promise.all(organizations.slice(0, MOST_ORGANIZATIONS).map((name) => teamsOf(api, name)));
+  const read = organizations.slice(0, MOST_ORGANIZATIONS);
+  const below = await Promise.all(read.flatMap((name) => [teamsOf(api, name), tokensOf(api, name)]));
   const found = organizations.map((name) => ({
     kind: "Teams" as const,
     name,
@@ -106,6 +115,19 @@ async function teamsOf(api: Api, organization: string): Promise<readonly Found[]
     detail: `team of ${organization}`,
     ids: paths(id, `teams/${id}`),
     href: href(["teams", organization, id]),
+  }));
+}
+
+/** The tokens of its teams, by their descriptions. */
+async function tokensOf(api: Api, organization: string): Promise<readonly Found[]> {
+  const answer = await listResources<TeamToken>(api, tokensPath(organization), 1);
+  if (!answer.ok) return [];
+  return answer.value.items.map((token) => ({
+    kind: "Tokens of teams",
+    name: teamTokenName(token.attributes),
+    detail: organization,
+    ids: paths(token.id),
+    href: href(["teams", organization, teamOf(token)]),
   }));
 }
 

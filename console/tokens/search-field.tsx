@@ -7,6 +7,7 @@ import { mayBeToken, tokenIn } from "../secret-detection.ts";
 import { useSession } from "../session.ts";
 import { Field, useDraft } from "../ui/index.ts";
 import { MIN_SEARCH, searchMistake } from "./filter.ts";
+import { accessorIn } from "./token-accessor.ts";
 
 /** Pause in typing after which the list is searched (ms). */
 const PAUSE_MS = 400;
@@ -33,7 +34,7 @@ export function SearchField({ value, onChange }: SearchFieldProps) {
   };
   useEffect(() => leave, []);
   const send = async (given: string): Promise<void> => {
-    const text = tokenIn(given.trim());
+    const text = accessorIn(tokenIn(given.trim()));
     window.clearTimeout(timer.current);
     // Both Enter and the loss of the focus submit the text.
     if (text === value || (text !== "" && text === asked.current)) return;

@@ -18,8 +18,8 @@ import {
   listsOf,
 } from "../../../console/search/text-result.ts";
 import { hasToken, isSecretLike, looksChosen, mayBeToken, tokenIn } from "../../../console/secret-detection.ts";
-
 import { searchMistake } from "../../../console/tokens/filter.ts";
+import { accessorIn } from "../../../console/tokens/token-accessor.ts";
 import { consoleToken } from "../../support/console-token.ts";
 
 const JWT = "eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJodHRwczovL2EifQ.c2lnbmF0dXJl";
@@ -333,6 +333,30 @@ describe("the search of the console", () => {
       expect(tokenIn(text)).toBe(text);
   });
 
+  it("takes the accessor out of a line or a link of the console, and its end as the console shows it", () => {
+    const accessor = `${"A".repeat(83)}-`;
+    for (const text of [
+      `accessor: ${accessor}`,
+      `token_accessor      ${accessor}`,
+      `{"accessor":"${accessor}","policies":["default"]}`,
+      `https://grove.example.com/ui/tokens/${accessor}?x=1`,
+    ]) {
+      expect(accessorIn(text), text).toBe(accessor);
+    }
+    expect(accessorIn("…bay_YQtS18")).toBe("bay_YQtS18");
+    expect(accessorIn("(…bay_YQtS18)")).toBe("bay_YQtS18");
+    for (const text of [
+      accessor,
+      `db/creds/app/${accessor}`,
+      `https://grove.example.com/v1/sys/tokens/${accessor}`,
+      `x: ${accessor}-`,
+      "…and so on",
+      "",
+    ]) {
+      expect(accessorIn(text), text).toBe(text);
+    }
+  });
+
   it("finds names whatever their case: the name itself first, then names that begin so, then names with it, then details", () => {
     const all = [
       found("Policies", "repayments"),
@@ -387,8 +411,9 @@ describe("the search of the console", () => {
     expect(cutKinds([...many("Policies", 2_000), ...many("Entities", 2_000)])).toEqual(["Entities", "Policies"]);
     expect(cutKinds([...many("Roles", 1_500, "auth/a/"), ...many("Roles", 1_500, "auth/b/")])).toEqual([]);
     expect(cutKinds(many("Auth methods", 31))).toEqual(["Roles"]);
-    expect(cutKinds(many("Teams", 11, "organization"))).toEqual(["Teams"]);
+    expect(cutKinds(many("Teams", 11, "organization"))).toEqual(["Teams", "Tokens of teams"]);
     expect(cutKinds(many("Teams", 50, "team of acme"))).toEqual(["Teams"]);
+    expect(cutKinds(many("Tokens of teams", 50, "acme"))).toEqual(["Tokens of teams"]);
   });
 
   it("shows a bounded number of each kind, in one order", () => {

@@ -11,6 +11,13 @@ const ANSWERS: Readonly<Record<string, unknown>> = {
   "/v1/auth/ci/role": { keys: ["build"] },
   "/api/v2/organizations": [{ id: "acme", attributes: { name: "acme" } }],
   "/api/v2/organizations/acme/teams": [{ id: "team-A", attributes: { name: "platform" } }],
+  "/api/v2/organizations/acme/team-tokens": [
+    {
+      id: "at-B",
+      attributes: { "team-name": "platform", description: "release pipeline" },
+      relationships: { team: { data: { id: "team-A", type: "teams" } } },
+    },
+  ],
 };
 
 beforeEach(() => {
@@ -34,7 +41,9 @@ it.each([
   ["auth/ci/role/build", "/ui/methods/ci?part=roles&name=build"],
   ["organizations/acme", "/ui/teams/acme"],
   ["teams/team-A", "/ui/teams/acme/team-A"],
-])("the path %s of the API leads to what it names", async (path, page) => {
+  ["at-B", "/ui/teams/acme/team-A"],
+  ["Release pipe", "/ui/teams/acme/team-A"],
+])("%s leads to what it names", async (path, page) => {
   const api = new Api("t");
   expect(matching([...(await namesIn(api)), ...(await groupsIn(api))], path).map(({ href }) => href)).toEqual([page]);
 });
