@@ -1,9 +1,11 @@
+import { useState } from "preact/hooks";
 import type { AuthMounts } from "../../client/answers.d.ts";
 import { Timeline } from "../audit/timeline.tsx";
 import { href } from "../href.ts";
 import { AppRoleAccess } from "../methods/app-role-access.tsx";
 import { LoginCheck } from "../methods/login-check.tsx";
 import { scopeOfMount } from "../methods/mount.ts";
+import { MountActions } from "../methods/mount-actions.tsx";
 import { belowMount } from "../methods/mount-paths.ts";
 import { PARTS } from "../methods/parts-by-type.ts";
 import { RefusedLogins } from "../methods/refused-logins.tsx";
@@ -38,13 +40,18 @@ export function MethodPage({ path, query }: { readonly path: string; readonly qu
   const part = parts.find((one) => one.part === current);
   const name = query.get("name") ?? "";
   const scope = scopeOfMount(path);
+  const [ended, noteEnded] = useState(0);
   return (
     <>
       <PageHead title={`auth/${path}/`} text={mount && [mount.type, mount.description].filter(Boolean).join(" · ")}>
         <a class="button" href={href(["tokens"], { mount: `auth/${path}/` })}>
           Its tokens
         </a>
+        {mount && (
+          <MountActions key={path} mount={path} type={mount.type} onEnded={() => noteEnded((before) => before + 1)} />
+        )}
       </PageHead>
+      {ended > 0 && <Notice tone="good" title={`All tokens of auth/${path}/ are refused`} />}
       <Loading of={mounts} />
       {mounts.value && !mount && <Empty title="No auth method is at this path" />}
       {mount && (asked !== null || missing.isKnown) && (
@@ -99,7 +106,7 @@ export function MethodPage({ path, query }: { readonly path: string; readonly qu
           {part?.kind === "login check" && <LoginCheck key={part.part} mount={path} part={part} />}
           {part?.kind === "refused logins" && <RefusedLogins key={part.part} mount={path} part={part} />}
           {part?.kind === "settings" && <SettingsPart key={part.part} scope={scope} part={part} />}
-          {!part && <Tuning mount={path} type={mount.type} />}
+          {!part && <Tuning key={ended} mount={path} type={mount.type} />}
         </>
       )}
     </>

@@ -260,7 +260,7 @@ describe.skipIf(executable === undefined)("AppRole in the console", () => {
 
   it("ends all tokens of the method: the number before, and what their trees say after", async () => {
     expect((await send("POST", "auth/jobs/login", { role_id: await roleIdOf("open") }, "")).status).toBe(200);
-    await openPlace(page, "methods/jobs?part=tuning");
+    await openPlace(page, "methods/jobs");
     await page.getByRole("button", { name: "End all tokens…" }).click();
     const dialog = page.getByRole("dialog");
     await expect.poll(async () => Number(await figure("Tokens that end, with all below"))).toBeGreaterThan(1);

@@ -508,7 +508,6 @@ describe.skipIf(executable === undefined)("the console", () => {
     await expectAccessible(page);
     await page.getByRole("button", { name: "Delete", exact: true }).click();
     await shows("No roles yet");
-    await page.getByRole("link", { name: "Tuning" }).click();
     await page.getByRole("button", { name: "End all tokens…" }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByText("Batch tokens end too.").waitFor();
