@@ -22,22 +22,26 @@ export interface Listed {
 export interface KnownNames {
   readonly idOf: ReadonlyMap<string, string>;
   readonly nameOf: ReadonlyMap<string, string>;
+  /** Names by which several are called, and which are the own name of none. */
+  readonly shared: ReadonlySet<string>;
 }
 
 /** True for a name that a field of names does not split into several. */
 const isOneName = (name: string): boolean => namesIn(name).length === 1 && namesIn(name)[0] === name;
 
-/** The usable names of a list. A name that two records share, as either of their names, identifies neither. */
+/** The usable names of a list. An own name identifies its record; another one that two are called by identifies neither. */
 export function knownNames(listed: readonly Listed[]): KnownNames {
-  const counts = Map.groupBy(
-    listed.flatMap(({ name, called }) => [...new Set([name, called])]),
-    (name) => name,
-  );
-  const usable = (name: string): boolean => isOneName(name) && counts.get(name)?.length === 1;
-  const named = listed.map(({ id, name, called }) => ({ id, names: [called, name].filter(usable) }));
+  const own = new Set(listed.map(({ name }) => name));
+  const counts = Map.groupBy(listed, ({ called }) => called);
+  const isTaken = (called: string): boolean => own.has(called) || (counts.get(called)?.length ?? 0) > 1;
+  const named = listed.map(({ id, name, called }) => ({
+    id,
+    names: [...(called === name || isTaken(called) ? [] : [called]), name].filter(isOneName),
+  }));
   return {
     idOf: new Map(named.flatMap(({ id, names }) => names.map((name) => [name, id] as const))),
     nameOf: new Map(named.flatMap(({ id, names: [name] }) => (name === undefined ? [] : [[id, name] as const]))),
+    shared: new Set([...counts.keys()].filter((called) => isTaken(called) && !own.has(called))),
   };
 }
 
@@ -54,9 +58,13 @@ export const withMemberIds = (values: RecordValue, known: KnownMembers): RecordV
 /** The mistake in a field with an unknown name. Ids are left to the server. */
 export function memberMistake(values: RecordValue, known: KnownMembers): Mistake | null {
   for (const [field, kind] of MEMBERS) {
-    const unknown = textsOf(values[field]).filter((text) => !known[kind].idOf.has(text) && !isUuid(text));
-    const text = `There is no ${kind} ${unknown.join(", ")}: pick one, or type its id`;
-    if (unknown.length > 0) return { field, text };
+    const wrong = textsOf(values[field]).filter((text) => !known[kind].idOf.has(text) && !isUuid(text));
+    const [shared, unknown] = [true, false].map((is) => wrong.filter((text) => known[kind].shared.has(text) === is));
+    const sentences = [
+      ...(unknown?.length ? [`There is no ${kind} ${unknown.join(", ")}: pick one, or type its id`] : []),
+      ...(shared?.length ? [`More than one is called ${shared.join(", ")}: pick one by its own name`] : []),
+    ];
+    if (sentences.length > 0) return { field, text: sentences.join(". ") };
   }
   return null;
 }

@@ -103,7 +103,7 @@ export function IdentityPage({ query }: { readonly query: URLSearchParams }) {
         <NameList
           key={part}
           title={title}
-          names={names}
+          names={called.value ? names : { ...names, value: null, busy: true }}
           current={name}
           placeOf={placeOf}
           knownAs={(one) => called.value?.get(one)?.name ?? ""}

@@ -34,7 +34,9 @@ export function NameList({
   children,
 }: NameListProps) {
   const [search, setSearch] = useState("");
-  const all = names.value ?? [];
+  const shown = (name: string): string => knownAs(name) || name;
+  // By what people read: a generated name is in no order that they know.
+  const all = [...(names.value ?? [])].sort((a, b) => shown(a).localeCompare(shown(b)));
   const wanted = search.trim().toLowerCase();
   const found = all.filter((name) => `${name}\n${knownAs(name)}`.toLowerCase().includes(wanted));
   return (

@@ -76,6 +76,22 @@ describe.skipIf(executable === undefined)("people in the console", () => {
     await guest.close();
   });
 
+  it("are listed by the names that people read", async () => {
+    await opened.send("POST", "sys/auth/listed", { type: "approle" });
+    const mounts = (await opened.send("GET", "sys/auth")).body.data as Record<string, { readonly accessor: string }>;
+    const made = await opened.send("POST", "identity/entity", {});
+    const { id } = made.body.data as { readonly id: string };
+    const alias = { name: "aaron", canonical_id: id, mount_accessor: mounts["listed/"]?.accessor };
+    await opened.send("POST", "identity/entity-alias", alias);
+    await opened.send("POST", "identity/entity", { name: "abel" });
+    await opened.send("POST", "identity/entity", { name: "aachen" });
+    await openPlace(page, "identity");
+    const names = page.getByRole("region", { name: /^Entities/ }).getByRole("listitem");
+    await names.filter({ hasText: "aaron" }).waitFor();
+    const first = (await names.allInnerTexts()).filter((text) => /^(aa|ab)/.test(text));
+    expect(first.map((text) => text.split(/\s/)[0])).toEqual(["aachen", "aaron", "abel"]);
+  });
+
   it("are set up with the addresses for the provider before there is a client secret", async () => {
     await openPlace(page, "methods?setup=people");
     const returns = page.getByRole("region", { name: "Where the provider returns to" });

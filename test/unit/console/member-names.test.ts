@@ -17,6 +17,8 @@ const known = {
     { id: "e3", name: "entity_03", called: "Bob" },
     { id: "e4", name: "entity_04", called: "Example, Dana" },
     { id: "e5", name: "robot", called: "robot" },
+    { id: "e6", name: "eve", called: "eve" },
+    { id: "e7", name: "entity_07", called: "eve" },
   ]),
   group: knownNames([{ id: "g1", name: "robots", called: "robots" }]),
 };
@@ -28,13 +30,24 @@ it("shows the members of a group by names that only one has, and sends their ids
   expect(shown).toEqual({ name: "ops", member_entity_ids: names, member_group_ids: ["robots"] });
   expect(withMemberIds(shown, known)).toEqual(group);
   expect(withMemberIds({ name: "ops" }, known)).toEqual({ name: "ops" });
-  expect(offeredMembers(known, [])).toEqual({ member_entity_ids: names.slice(0, 5), member_group_ids: ["robots"] });
+  expect(offeredMembers(known, [])).toEqual({
+    member_entity_ids: [...names.slice(0, 5), "eve", "entity_07"],
+    member_group_ids: ["robots"],
+  });
+});
+
+it("takes a name that is an entity's own for that entity, whoever else is called so", () => {
+  expect(memberMistake({ member_entity_ids: ["eve", "entity_07"] }, known)).toBeNull();
+  const group = { member_entity_ids: ["e6", "e7"] };
+  const shown = withMemberNames(group, known);
+  expect(shown).toEqual({ member_entity_ids: ["eve", "entity_07"] });
+  expect(withMemberIds(shown, known)).toEqual(group);
 });
 
 it("names each member that is unknown, and leaves ids to the server", () => {
   expect(memberMistake({ member_entity_ids: ["Ann", "Bob", "Anne", ID], member_group_ids: ["none"] }, known)).toEqual({
     field: "member_entity_ids",
-    text: "There is no entity Bob, Anne: pick one, or type its id",
+    text: "There is no entity Anne: pick one, or type its id. More than one is called Bob: pick one by its own name",
   });
   expect(memberMistake({ member_entity_ids: ["Ann"], member_group_ids: ["none"] }, known)?.field).toBe(
     "member_group_ids",
