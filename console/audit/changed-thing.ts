@@ -1,6 +1,7 @@
 import { counted } from "../format.ts";
 import { href } from "../href.ts";
 import type { AuditEvent } from "./event.ts";
+import { endsAllOfPath } from "./revocation-event.ts";
 
 /** What a change was about, in words, with the page of it; that is gone after a deletion. */
 export interface ChangedThing {
@@ -103,8 +104,9 @@ export function changedThing(event: AuditEvent): ChangedThing | null {
   for (const { form, verbs, what, nameOf, placeOf } of THINGS) {
     const parts = form.exec(path)?.slice(1);
     if (!parts) continue;
+    const verb = !isDeletion && endsAllOfPath(event) ? "Ended all tokens of" : verbs[isDeletion ? 1 : 0];
     return {
-      text: `${verbs[isDeletion ? 1 : 0]} the ${what}`,
+      text: `${verb} the ${what}`,
       name: nameOf(parts),
       to: isDeletion ? "" : placeOf(parts),
     };

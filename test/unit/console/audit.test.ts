@@ -299,6 +299,17 @@ it.each([
   expect(changedThing(event({ operation, path }))).toEqual({ text, name, to });
 });
 
+it("the tuning of a method that ended its tokens is told as that", () => {
+  const tuned = {
+    operation: "update",
+    path: "sys/auth/ci/tune",
+    kind: "change",
+    data: { not_before: "hmac-sha256:1" },
+  };
+  const [name, to] = ["auth/ci/", "/ui/methods/ci"];
+  expect(changedThing(event(tuned))).toEqual({ text: "Ended all tokens of the method", name, to });
+});
+
 it("a deletion of many team tokens names the first of them", () => {
   const ids = Array.from({ length: 10 }, (_, at) => `at-${at}`);
   const deletion = { operation: "delete", path: "organizations/acme/team-tokens" };
