@@ -10,14 +10,15 @@ export interface CountedBefore {
 
 export const NOT_COUNTED: CountedBefore = { preview: null, accessors: [] };
 
-/** The last count, for the page that opens after its request. */
-let kept: { readonly request: string; readonly counted: CountedBefore } | null = null;
+/** The counts before the last requests, for their receipts, which may be opened again. */
+const kept = new Map<string, CountedBefore>();
+const MOST_KEPT = 20;
 
 /** Keeps what was counted before a request for the page of its receipt. */
 export function keepCounted(request: string, counted: CountedBefore): void {
-  kept = { request, counted };
+  kept.set(request, counted);
+  for (const [oldest] of [...kept].slice(0, -MOST_KEPT)) kept.delete(oldest);
 }
 
 /** What was counted before the request; null when it was not asked on this page, or not lately. */
-export const countedBefore = (request: string): CountedBefore | null =>
-  kept?.request === request ? kept.counted : null;
+export const countedBefore = (request: string): CountedBefore | null => kept.get(request) ?? null;

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { EndedCheck, Receipt } from "../../../client/answers.d.ts";
 import { checkFinding } from "../../../console/receipts/check-finding.ts";
+import { countedBefore, keepCounted, NOT_COUNTED } from "../../../console/receipts/counted-before.ts";
 import { cleaningText, endedText, isCutOff } from "../../../console/receipts/ended-text.ts";
 import { leaseHeadline } from "../../../console/receipts/lease-headline.ts";
 import { allEndedText, leaseSums, leaseText } from "../../../console/receipts/lease-sums.ts";
@@ -240,6 +241,14 @@ describe("the ways back after a revocation", () => {
       ),
     ).toHaveLength(8);
   });
+});
+
+it("what was counted before each of the last requests is kept for its receipt", () => {
+  const counted = (total: number) => ({ ...NOT_COUNTED, accessors: [`a${total}`] });
+  for (let at = 0; at < 30; at++) keepCounted(`r${at}`, counted(at));
+  expect(countedBefore("r29")).toEqual(counted(29));
+  expect(countedBefore("r20")).toEqual(counted(20));
+  expect(countedBefore("r0")).toBeNull();
 });
 
 describe("the clean-up of a revocation of many", () => {
