@@ -28,8 +28,18 @@ export function useFailingLeases(): Loaded<Failing> {
   });
 }
 
+interface FailingLeasesProps {
+  readonly failing: Loaded<Failing>;
+  /** Called after an attempt, where the page says elsewhere that leases fail. */
+  readonly onTried?: () => void;
+}
+
 /** The failing leases, each with its error and a button that sends its revocation again. */
-export function FailingLeasesCard({ failing }: { readonly failing: Loaded<Failing> }) {
+export function FailingLeasesCard({ failing, onTried }: FailingLeasesProps) {
+  const tried = (): void => {
+    failing.reload();
+    onTried?.();
+  };
   const { leases = [], warnings = [] } = failing.value ?? {};
   const number = leases.length > SHOWN ? `more than ${counted(SHOWN, "lease")}` : counted(leases.length, "lease");
   return (
@@ -46,7 +56,7 @@ export function FailingLeasesCard({ failing }: { readonly failing: Loaded<Failin
               <p class="bad">
                 {number}: the targets did not accept the revocation, and their secrets can still be used.
               </p>
-              <LeaseFailures failures={leases.slice(0, SHOWN)} onTried={failing.reload} />
+              <LeaseFailures failures={leases.slice(0, SHOWN)} onTried={tried} />
             </>
           )}
           <Warnings of={{ warnings }} />

@@ -63,7 +63,7 @@ export function HealthPage() {
           <DoctorCard doctor={doctor} />
         </IfAllowed>
         <IfAllowed title="Leases that fail" needs={[[ASKED_PATHS.failingLeases, "read", "sudo"]]}>
-          <FailingLeases />
+          <FailingLeases onTried={doctor.reload} />
         </IfAllowed>
         <IfAllowed title="Traffic" needs={[[ASKED_PATHS.metricsHistory, "read"]]}>
           <Charts />
@@ -93,6 +93,6 @@ export function HealthPage() {
   );
 }
 
-function FailingLeases() {
-  return <FailingLeasesCard failing={useFailingLeases()} />;
+function FailingLeases({ onTried }: { readonly onTried: () => void }) {
+  return <FailingLeasesCard failing={useFailingLeases()} onTried={onTried} />;
 }

@@ -538,7 +538,9 @@ describe.skipIf(executable === undefined)("changes in the console", () => {
       next_attempt: null,
     };
     const list = { data: { lease_count: 1, leases: [lease] } };
-    await page.route("**/v1/sys/leases?type=failing*", (route) => route.fulfill({ json: list }), { times: 1 });
+    const listOnce = () =>
+      page.route("**/v1/sys/leases?type=failing*", (route) => route.fulfill({ json: list }), { times: 1 });
+    await listOnce();
     const removed: string[] = [];
     await page.route("**/v1/sys/leases/revoke-force/**", (route) => {
       removed.push(new URL(route.request().url()).pathname);
@@ -558,6 +560,22 @@ describe.skipIf(executable === undefined)("changes in the console", () => {
     await dialog.getByRole("button", { name: "Remove", exact: true }).click();
     await failing.getByText(/^None is irrevocable/).waitFor();
     expect(removed).toEqual(["/v1/sys/leases/revoke-force/db/creds/app/x.1"]);
+    // Where the checks say that leases fail, they are made again.
+    const check = { name: "leases", title: "Leases", state: "attention", advice: "", link: "" };
+    const checksWith = (seen: string) => ({ data: { state: "attention", checks: [{ ...check, seen }] } });
+    let checked = 0;
+    await page.route("**/v1/sys/doctor*", (route) => {
+      checked += 1;
+      return route.fulfill({ json: checksWith(checked === 1 ? "one fails" : "none is left") });
+    });
+    await listOnce();
+    await openPlace(page, "health");
+    await page.getByText(": one fails").waitFor();
+    await failing.getByRole("button", { name: "Remove…" }).click();
+    await dialog.getByLabel("Type db to confirm").fill("db");
+    await dialog.getByRole("button", { name: "Remove", exact: true }).click();
+    await page.getByText(": none is left").waitFor();
+    await page.unroute("**/v1/sys/doctor*");
     await page.unroute("**/v1/sys/leases/revoke-force/**");
   });
 
