@@ -7,6 +7,7 @@ import { go } from "../router.ts";
 import { isTokenInSearch } from "../search/text-result.ts";
 import { mayDo, useSession } from "../session.ts";
 import { areColumns, type Column, ColumnChoice, haveSecondLine, shownColumns } from "../tokens/columns.tsx";
+import { marksOfAlike } from "../tokens/distinct-names.ts";
 import { ExportMenu } from "../tokens/export-menu.tsx";
 import {
   entitiesOf,
@@ -24,7 +25,7 @@ import { groupingOf, isGrouping } from "../tokens/grouping.ts";
 import { isBeingRevoked } from "../tokens/recent-revocations.ts";
 import { RevokeMany } from "../tokens/revoke-dialog.tsx";
 import type { Selection } from "../tokens/selection.ts";
-import { nameOf } from "../tokens/token-name.ts";
+import { detailText, nameOf } from "../tokens/token-name.ts";
 import { Total } from "../tokens/token-total.tsx";
 import { useTokenPages } from "../tokens/use-token-pages.ts";
 import {
@@ -61,6 +62,7 @@ export function TokensPage({ query }: { readonly query: URLSearchParams }) {
   const group = groupingOf(query.get("group"), "");
   const unknown = unknownIn(query, { group: isGrouping, columns: areColumns });
   const columns = shownColumns(query, useWindowWidth());
+  const showsAccessor = columns.some(({ name }) => name === "accessor");
   const pages = useTokenPages(session.api, { ...filter, sort });
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const [chosen, setChosen] = useState<Chosen | null>(null);
@@ -83,6 +85,7 @@ export function TokensPage({ query }: { readonly query: URLSearchParams }) {
     go(href(["tokens"], { ...kept, ...change }), "replace");
   };
   const known = useMemo(() => new Map(pages.tokens.map((one) => [one.accessor, one])), [pages.tokens]);
+  const marks = useMemo(() => marksOfAlike(pages.tokens), [pages.tokens]);
   const keys = useMemo(() => [...new Set(pages.tokens.flatMap((one) => Object.keys(one.metadata)))], [pages.tokens]);
   const notTaken = pages.problem?.status === 400 ? pages.problem.messages : [];
   const isFiltered = Object.keys(filter).length > 0;
@@ -197,14 +200,14 @@ export function TokensPage({ query }: { readonly query: URLSearchParams }) {
                         <td>
                           <input
                             type="checkbox"
-                            aria-label={`Select ${nameOf(token)}${isBeingRevoked(token) ? ", revoked" : ""}`}
+                            aria-label={`Select ${[nameOf(token), detailText(token), marks.get(token.accessor)].filter(Boolean).join(" ")}${isBeingRevoked(token) ? ", revoked" : ""}`}
                             checked={selected.has(token.accessor)}
                             onChange={() => toggle(token.accessor)}
                           />
                         </td>
                         {columns.map((column) => (
                           <td key={column.name} class={column.right ? "right" : "wide"}>
-                            {column.cell(token, known)}
+                            {column.cell(token, known, showsAccessor ? "" : (marks.get(token.accessor) ?? ""))}
                           </td>
                         ))}
                       </tr>

@@ -13,16 +13,20 @@ export interface Column {
   readonly right?: boolean;
   /** The API's name of this sort order. */
   readonly sort?: string;
-  /** @param known the tokens of the list, by accessor */
-  cell(token: Token, known: ReadonlyMap<string, Token>): ComponentChildren;
+  /**
+   * @param known the tokens of the list, by accessor
+   * @param mark tells it from others that look the same; "" where nothing does, or another column shows it
+   */
+  cell(token: Token, known: ReadonlyMap<string, Token>, mark: string): ComponentChildren;
 }
 
 const NONE = <span class="muted">–</span>;
 
-function Name({ token }: { readonly token: Token }) {
+function Name({ token, mark }: { readonly token: Token; readonly mark: string }) {
   return (
     <a href={href(["tokens", token.accessor])} title={nameOf(token)}>
       {nameOf(token)}
+      {mark !== "" && <span class="small mono"> {mark}</span>}
     </a>
   );
 }
@@ -31,9 +35,9 @@ function Name({ token }: { readonly token: Token }) {
 const NAME_AND_DETAIL: Column = {
   name: "name",
   label: "Token",
-  cell: (token, known) => (
+  cell: (token, known, mark) => (
     <>
-      <Name token={token} />
+      <Name token={token} mark={mark} />
       <div class="muted small ellipsis">{detailText(token, namedAncestor(token, known))}</div>
     </>
   ),
@@ -47,11 +51,11 @@ const COLUMNS: readonly Column[] = [
   {
     name: "name",
     label: "Token",
-    cell: (token, known) => {
+    cell: (token, known, mark) => {
       const above = namedAncestor(token, known);
       return (
         <>
-          <Name token={token} /> {above !== "" && <span class="small">below {above}</span>}
+          <Name token={token} mark={mark} /> {above !== "" && <span class="small">below {above}</span>}
         </>
       );
     },

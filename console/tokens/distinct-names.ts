@@ -1,6 +1,6 @@
 import type { Token } from "../../client/answers.d.ts";
 import { shortAccessor } from "../format.ts";
-import { nameOf } from "./token-name.ts";
+import { detailText, nameOf } from "./token-name.ts";
 
 /** Separates a shared name from what is different. */
 export const DIFFERS_BY = " · ";
@@ -30,4 +30,11 @@ function tellingKey(tokens: readonly Token[]): string | undefined {
   }
   const [telling] = [...values].filter(([, of]) => of.size > 1).sort((a, b) => b[1].size - a[1].size);
   return telling?.[0];
+}
+
+/** The ends of the accessors of tokens that look the same in a list, by name and details; by accessor. */
+export function marksOfAlike(tokens: readonly Token[]): ReadonlyMap<string, string> {
+  const groups = Map.groupBy(tokens, (token) => JSON.stringify([nameOf(token), detailText(token)]));
+  const alike = [...groups.values()].filter(({ length }) => length > 1).flat();
+  return new Map(alike.map(({ accessor }) => [accessor, shortAccessor(accessor)]));
 }

@@ -710,6 +710,13 @@ describe.skipIf(executable === undefined)("an incident in the console", () => {
     await dialog.getByRole("button", { name: "Revoke 2 tokens" }).click();
     await page.waitForURL(/receipts\//);
     await shows(/^2 of 2 tokens ended/);
+    // Tokens that look the same in the list are told apart.
+    await make();
+    await make();
+    await openPlace(page, "tokens?search=grower");
+    const boxes = page.getByRole("checkbox", { name: /^Select token-grower …[\w-]{10}$/ });
+    await expect.poll(() => boxes.count()).toBe(2);
+    expect(await page.getByRole("link", { name: /^token-grower …[\w-]{10}$/ }).count()).toBe(2);
   });
 
   it("refuses a token that would become part of a URL", async () => {

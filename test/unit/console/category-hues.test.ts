@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { huesOf, OTHER_HUE } from "../../../console/forest/category-hues.ts";
-import { distinctNames } from "../../../console/tokens/distinct-names.ts";
+import { distinctNames, marksOfAlike } from "../../../console/tokens/distinct-names.ts";
 import { roundTop } from "../../../console/ui/chart-scale.ts";
 import { consoleToken } from "../../support/console-token.ts";
 
@@ -45,6 +45,19 @@ describe("the colours of categories", () => {
 describe("names of tokens beside each other", () => {
   const token = (accessor: string, display_name: string, metadata: Record<string, string> = {}) =>
     consoleToken({ accessor, display_name, metadata });
+
+  it("have the end of the accessor where their details are the same too", () => {
+    const marks = marksOfAlike([
+      token("a-long-accessor-1", "api", { host: "one" }),
+      token("a-long-accessor-2", "api", { host: "two" }),
+      token("a-long-accessor-3", "api", { host: "two" }),
+      token("a-long-accessor-4", "api"),
+    ]);
+    expect([...marks]).toEqual([
+      ["a-long-accessor-2", "…accessor-2"],
+      ["a-long-accessor-3", "…accessor-3"],
+    ]);
+  });
 
   it("have what they differ by where they are the same, and nothing else", () => {
     const names = distinctNames([
