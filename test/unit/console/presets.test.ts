@@ -180,6 +180,12 @@ it.each([
   expect(steps[1]?.request.body).toMatchObject({ [field]: "ey.secret.x" });
 });
 
+it("a branch is its name, which the role completes to a reference", () => {
+  const mistakes = (branch: string) => [...mistakesIn(presetOf("github") ?? fail(), { ...valuesOf("github"), branch })];
+  expect(mistakes("release/1.2")).toEqual([]);
+  expect(mistakes("refs/heads/main")).toEqual([["branch", expect.stringContaining("without refs/heads/")]]);
+});
+
 it("people find the method before they sign in, also where Terraform made it", () => {
   const { steps, terraform } = planOf(presetOf("people") ?? fail(), valuesOf("people"), { address: ADDRESS });
   expect(steps[0]?.request.body).toEqual({ type: "oidc", config: { listing_visibility: "unauth" } });
