@@ -45,6 +45,7 @@ export function AuditPage({ query }: { readonly query: URLSearchParams }) {
   const [to, setTo] = useState(localTime(until));
   const times = { since: queryTime(from), until: queryTime(to) };
   const isUnfinished = [from, to].includes(UNFINISHED);
+  const isReversed = times.since !== "" && times.until !== "" && Date.parse(times.until) <= Date.parse(times.since);
   const entityName = useEntityNames(entity === "" ? [] : [entity]).get(entity);
   const tokenName = useTokenName(actor);
   const name = entityName ?? tokenName;
@@ -66,7 +67,7 @@ export function AuditPage({ query }: { readonly query: URLSearchParams }) {
   const isNothing = text === "" && query.size === 0 && times.since === "" && times.until === "";
   const missing = isNothing ? "Type an id, an address, a name or the beginning of a path" : unaskable(text);
   const submit = async (event: Event): Promise<void> => {
-    if (!attempt(event, !isToken && missing === "" && !isUnfinished)) return;
+    if (!attempt(event, !isToken && missing === "" && !isUnfinished && !isReversed)) return;
     // The text is what the page shows already: only the times are new.
     if (shown !== "" && typed === shown) return go(href(["audit"], { ...Object.fromEntries(query), ...times }));
     if (isPartOfId(text)) return findBeginning();
@@ -109,7 +110,10 @@ export function AuditPage({ query }: { readonly query: URLSearchParams }) {
           <Field label={`From, ${ZONE}`} wrong={from === UNFINISHED ? WHOLE_TIME : ""}>
             <TimeInput value={from} onTime={setFrom} />
           </Field>
-          <Field label={`To, ${ZONE}`} wrong={to === UNFINISHED ? WHOLE_TIME : ""}>
+          <Field
+            label={`To, ${ZONE}`}
+            wrong={to === UNFINISHED ? WHOLE_TIME : isReversed ? "Not after From: no event is in between" : ""}
+          >
             <TimeInput value={to} onTime={setTo} />
           </Field>
           <button type="submit" class="button primary">

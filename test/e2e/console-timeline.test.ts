@@ -278,6 +278,13 @@ describe.skipIf(executable === undefined)("timelines in the console", () => {
     await other.getByLabel(/^From/).fill("2026-02-01T00:00");
     await other.getByRole("button", { name: "Find", exact: true }).click();
     await other.waitForURL(new RegExp(`actor=${leaked.accessor}.*since=2026-0(?:1-3|2)`));
+    // A time that ends before it begins is a mistake, and not a time without events.
+    await other.getByLabel(/^To/).fill("2026-01-02T00:00");
+    await other.getByRole("button", { name: "Find", exact: true }).click();
+    await other.getByText("Not after From: no event is in between").waitFor();
+    await expect.poll(() => other.getByLabel(/^To/).and(other.locator(":focus")).count()).toBe(1);
+    expect(other.url()).not.toContain("until=");
+    await other.getByLabel(/^To/).fill("");
     // The kind of the events is in the address too, and the choice keeps the focus.
     const choice = (name: string) => other.getByRole("radio", { name, exact: true });
     const asked = other.waitForRequest(/audit\/events\?.*kind=refusal/);
