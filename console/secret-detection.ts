@@ -38,6 +38,10 @@ export const tokenIn = (text: string): string =>
     ? text
     : (HAS_TOKEN.exec(text)?.[1] ?? HAS_LOGIN.exec(text)?.[1] ?? NAMED_TOKEN.exec(text)?.[1] ?? text);
 
+/** How many different tokens are in a text, of which `tokenIn` takes the first. */
+export const countTokens = (text: string): number =>
+  new Set(Array.from(text.matchAll(new RegExp(HAS_TOKEN, "g")), ([, token]) => token)).size;
+
 /** True for a URL or a text that contains something like a token. An accessor does not count. */
 export function hasToken(text: string): boolean {
   const decoded = decodedText(text);

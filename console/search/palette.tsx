@@ -3,7 +3,7 @@ import { ASKED_PATHS } from "../asked-paths.ts";
 import { idIn } from "../audit/request-id.ts";
 import { href } from "../href.ts";
 import { go } from "../router.ts";
-import { tokenIn } from "../secret-detection.ts";
+import { countTokens, tokenIn } from "../secret-detection.ts";
 import { mayDo, useSession } from "../session.ts";
 import { accessorIn } from "../tokens/token-accessor.ts";
 import { Icon } from "../ui/index.ts";
@@ -22,6 +22,7 @@ function Palette({ onClose }: { readonly onClose: () => void }) {
   const session = useSession();
   const id = useId();
   const text = accessorIn(idIn(tokenIn(typed.trim())));
+  const tokens = countTokens(typed);
   const { found, refusal, note, cut, busy } = useSearch(text, isPasted);
   const results = KINDS.flatMap((kind) => found.filter((one) => one.kind === kind));
   const at = Math.min(chosen, results.length - 1);
@@ -123,6 +124,7 @@ function Palette({ onClose }: { readonly onClose: () => void }) {
           ))}
         </div>
         <p class="palette-foot small muted" aria-live="polite">
+          {!busy && tokens > 1 && `The first of ${tokens} tokens in this text: paste the others by themselves. `}
           {busy ? "Searching…" : note || foundText(found, text, refusal, cut)}
           {!busy && text !== "" && found.length === 0 && mayDo(session, ASKED_PATHS.ended, "read", "sudo") && (
             <>

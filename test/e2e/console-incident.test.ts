@@ -364,6 +364,8 @@ describe.skipIf(executable === undefined)("an incident in the console", () => {
     await search().fill(leaked.client_token);
     await shows(/^This token has ended: it can't be used any more. Revoked .* by root/);
     await page.getByRole("option", { name: /ended: revoked/ }).waitFor();
+    await search().fill(`A=${leaked.client_token} B=s.${"A".repeat(84)}`);
+    await shows(/^The first of 2 tokens in this text: .* This token has ended/);
     await search().fill(leaked.client_token.slice(0, 70));
     await shows(/mistyped: it is cut off. It begins like that of the token shown/);
     await search().fill("hvs.CAESIJ0m2nDwk1H0eHbA");

@@ -17,7 +17,14 @@ import {
   itselfOf,
   listsOf,
 } from "../../../console/search/text-result.ts";
-import { hasToken, isSecretLike, looksChosen, mayBeToken, tokenIn } from "../../../console/secret-detection.ts";
+import {
+  countTokens,
+  hasToken,
+  isSecretLike,
+  looksChosen,
+  mayBeToken,
+  tokenIn,
+} from "../../../console/secret-detection.ts";
 import { searchMistake } from "../../../console/tokens/filter.ts";
 import { accessorIn } from "../../../console/tokens/token-accessor.ts";
 import { consoleToken } from "../../support/console-token.ts";
@@ -331,6 +338,12 @@ describe("the search of the console", () => {
     expect(tokenIn(`jwt=${JWT}`)).toBe(JWT);
     for (const text of ["payments-api", "release.s.payments-api-of-the-north-1", "token-admins of a", ""])
       expect(tokenIn(text)).toBe(text);
+  });
+
+  it("counts the tokens in a text, each once", () => {
+    const [one, other] = [`s.${"A".repeat(84)}`, `hvs.${"B".repeat(90)}`];
+    expect(countTokens(`VAULT_TOKEN=${one} retried with ${one}; then "${other}"`)).toBe(2);
+    expect([countTokens(one), countTokens("payments-api")]).toEqual([1, 0]);
   });
 
   it("takes the accessor out of a line or a link of the console, and its end as the console shows it", () => {
