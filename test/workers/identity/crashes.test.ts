@@ -349,6 +349,14 @@ describe("a deletion that ends after its first step", () => {
     expect(await login("dropped")).not.toBe(owner);
   });
 
+  it("of an alias at an entity that has lost it says so, and takes nothing from that entity", async () => {
+    const [owner, other] = [await entity(), await entity()];
+    const { id } = await existing("moved on", owner);
+    await existing("not moved", other);
+    expect(await home(other).dropAlias(other, id)).toBe(false);
+    expect([await aliasesOf(owner), await aliasesOf(other)]).toEqual([["moved on"], ["not moved"]]);
+  });
+
   it("of an alias that other writes move each time is answered 503, and the alias stays", async () => {
     const owner = await entity();
     const { id } = await existing("contended", owner);
