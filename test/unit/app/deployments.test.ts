@@ -13,6 +13,15 @@ describe("a deployment", () => {
   });
 
   it.each([
+    ["Cloudflare's network", NETWORK, false],
+    ["`npm run dev`", ONE_THREAD, true],
+    ["`npm run serve`", ONE_PROCESS, true],
+    ["a cluster", CLUSTER, false],
+  ])("lists what an earlier process left, unless others make trees too: %s", (_, { makesAllTrees }, expected) => {
+    expect(makesAllTrees).toBe(expected);
+  });
+
+  it.each([
     ["Cloudflare's network", NETWORK, { thread: false, isolate: false, tokens: false, trees: false, grace: false }],
     ["`npm run dev`", ONE_THREAD, { thread: true, isolate: false, tokens: false, trees: false, grace: false }],
     ["`npm run serve`", ONE_PROCESS, { thread: true, isolate: true, tokens: true, trees: true, grace: true }],
