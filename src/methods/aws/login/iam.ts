@@ -70,9 +70,6 @@ async function bindCaller(target: LoginRole, caller: ProvenCaller): Promise<Resu
 }
 
 async function withUniqueId(target: LoginRole, caller: ProvenCaller): Promise<Result<ProvenCaller>> {
-  const { role } = target;
-  const counts = infersInstance(role) || (role.bounds.bound_iam_principal_arn ?? []).length > 0;
-  if (!counts) return ok(caller);
   const found = await findPrincipal(target, caller.principal);
   return found.ok ? ok({ ...caller, uniqueId: found.value.uniqueId }) : found;
 }
