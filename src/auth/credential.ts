@@ -11,7 +11,7 @@ export interface CredentialFormat {
   matches(text: string): boolean;
   /** Finds texts in its format within a longer text; global. */
   readonly within: RegExp;
-  /** Matches what may be a part of a text in its format, and whole ones. */
+  /** Matches a text in its format, and a piece that may be cut out of one. */
   readonly part: RegExp;
   /** Reads a text in its format; null for one that this installation did not issue. Calls no object. */
   read(keys: Keys, text: string): Promise<RegisteredToken | null>;

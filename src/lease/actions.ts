@@ -85,8 +85,8 @@ export type LeaseOutcome =
   /** The row number is in use. The caller retries with another one. */
   | { readonly kind: "row_taken" }
   /**
-   * `error`: why the attempt failed that the caller waited for; null without one. The tree retries by itself. `holder`: as in
-   * `LeaseRecord`; a tree of an earlier release does not return it.
+   * `error`: why the first attempt failed, if the caller waited for it; else null. The tree tries again by itself.
+   * `holder`: as in `LeaseRecord`; a tree of an earlier release does not return it.
    */
   | { readonly kind: "revoked"; readonly error: string | null; readonly holder?: string | undefined };
 

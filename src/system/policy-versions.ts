@@ -83,7 +83,7 @@ export class PolicyVersionStore extends SystemStore {
   /**
    * Records that `next` replaces `current` (null: nothing, or a row with an invalid seal), in the transaction that does.
    *
-   * @param by the token that writes `next`; null when it is not known, and `next` is recorded when it is replaced.
+   * @param by the token that writes `next`; null when it is not known. Then `next` is recorded only when it is replaced.
    */
   note(current: StoredPolicy | null, next: StoredPolicy, by: Actor | null): void {
     if (current && !this.#has(current)) this.#put({ ...current, by: null });

@@ -23,7 +23,7 @@ const MAX_TRIES = 20;
 const MAX_TRIES_DAMAGED = 3;
 /** Trees that a job sets aside. Beyond it the fault is hardly one of single trees. */
 export const MAX_SET_ASIDE_TREES = 1000;
-/** Tokens that are set aside before their trees are called again, and tokens of trees given up that keep their names. */
+/** With more tokens set aside, their trees are called again. Trees that are given up keep the names of as many tokens. */
 const MAX_TOKENS = 2000;
 /** Tokens that a receipt names. */
 const MAX_SHOWN = 900;

@@ -156,7 +156,8 @@ export function writeSearchedTerm(sql: Sql, term: string, isUsed: boolean): void
 const PLACES = 4;
 
 /**
- * Returns the id of a term, or the first free one of its hash (null: none). An index would cost a row for each term.
+ * Returns the id of a term: one of the few that belong to its hash. A new term gets the first that is free; null when none
+ * is. So no index of the terms is needed, which would cost a row for each.
  */
 function placeOf(sql: Sql, term: string): number | null {
   let hash = 0x811c9dc5;
