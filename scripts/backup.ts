@@ -12,6 +12,7 @@ import { backupAt, newestBackup } from "./backup/newest.ts";
 import { judgeSealKeys, sealKeysOf } from "./backup/seal-keys.ts";
 import { type CallFailure, GroveClient } from "./grove/client.ts";
 import { number } from "./grove/commands/token-lines.ts";
+import { clientVariables } from "./local/client-environment.ts";
 import { asCalled, runCommand } from "./local/command-line.ts";
 import { trustAuthorityIn } from "./local/server-authority.ts";
 import { tokenIn } from "./local/token-from-environment.ts";
@@ -33,7 +34,7 @@ interface Done {
 }
 
 async function backUp(command: BackupCommand): Promise<number> {
-  const token = tokenIn(process.env, "VAULT_TOKEN");
+  const token = tokenIn(process.env, clientVariables(process.env).token);
   const trusted = trustAuthorityIn(process.env);
   for (const read of "address" in command ? [token, trusted] : []) {
     if (read.ok) continue;
@@ -82,7 +83,7 @@ async function copyFiles(command: Extract<BackupCommand, { kind: "copy" }>): Pro
 
 /** Every call of a backup is safe to repeat. */
 const clientOf = (address: string) =>
-  new GroveClient(address, process.env.VAULT_TOKEN?.trim() ?? "", { repeats: true });
+  new GroveClient(address, process.env[clientVariables(process.env).token]?.trim() ?? "", { repeats: true });
 
 const progressFor =
   (json: boolean) =>
@@ -91,7 +92,9 @@ const progressFor =
 
 function refused({ message, status }: CallFailure): Result<never, string> {
   const isOfPolicies = status === 403 && !message.includes("GROVE_INIT_TOKEN");
-  return err(`${message}${isOfPolicies ? " (VAULT_TOKEN needs read, update and sudo on sys/backup/*)" : ""}`);
+  return err(
+    `${message}${isOfPolicies ? ` (${clientVariables(process.env).token} needs read, update and sudo on sys/backup/*)` : ""}`,
+  );
 }
 
 async function askBucket(command: Extract<BackupCommand, { kind: "bucket" }>): Promise<Result<Done, string>> {

@@ -65,7 +65,7 @@ function environmentOf(name: CommandName | null): string {
   const token = isTokenUsed
     ? ", VAULT_TOKEN the token; a refusal names the right that it lacks"
     : "; VAULT_TOKEN is not used";
-  return `${ADDRESS}${token}. VAULT_CACERT is a file with the authority of its certificate. NO_COLOR turns colours off.`;
+  return `${ADDRESS}${token}. Without both, BAO_ADDR and BAO_TOKEN are read. VAULT_CACERT is a file with the authority of its certificate. NO_COLOR turns colours off.`;
 }
 
 /** Where to begin, in the help of all commands. */

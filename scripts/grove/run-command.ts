@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { clientVariables } from "../local/client-environment.ts";
 import { asCalled, fileFailure, helpAsCalled, isBinary, isOfFile, versionOf } from "../local/command-line.ts";
 import { InputCompressed } from "../local/input-text.ts";
 import { addressProblem } from "../local/server-address.ts";
@@ -42,11 +43,12 @@ export async function runGrove(
     terminal.out(command.json ? JSON.stringify({ version: versionOf() }) : `Grove ${versionOf()}`);
     return 0;
   }
-  const address = environment.VAULT_ADDR || DEFAULT_ADDRESS;
-  const read = tokenIn(environment, "VAULT_TOKEN");
+  const variables = clientVariables(environment);
+  const address = environment[variables.address] || DEFAULT_ADDRESS;
+  const read = tokenIn(environment, variables.token);
   const trusted = trustAuthorityIn(environment);
   const problem =
-    addressProblem("VAULT_ADDR", address) ?? (read.ok ? null : read.error) ?? (trusted.ok ? null : trusted.error);
+    addressProblem(variables.address, address) ?? (read.ok ? null : read.error) ?? (trusted.ok ? null : trusted.error);
   if (problem !== null || !read.ok) {
     terminal.say(`grove: ${problem}`);
     return command.kind === "apply" ? 1 : 2;
@@ -66,7 +68,10 @@ export async function runGrove(
   }
   if (done.ok) return done.value;
   const isValid = INITIALIZES.has(command.kind) ? null : await isValidToken(client, done.error);
-  const failure = `grove: ${done.error.message}${adviceOn(done.error, command, token, isValid)}`;
+  const advice = adviceOn(done.error, command, token, isValid)
+    .replaceAll("VAULT_TOKEN", variables.token)
+    .replaceAll("VAULT_ADDR", variables.address);
+  const failure = `grove: ${done.error.message}${advice}`;
   for (const line of failure.split("\n")) sayProse(terminal, harmless(line), "red");
   return 1;
 }

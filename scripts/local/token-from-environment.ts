@@ -14,7 +14,7 @@ export function isSendable(text: string): boolean {
  */
 export function tokenIn(
   environment: Readonly<Record<string, string | undefined>>,
-  name: "VAULT_TOKEN" | "GROVE_INIT_TOKEN",
+  name: "VAULT_TOKEN" | "BAO_TOKEN" | "GROVE_INIT_TOKEN",
 ): Result<string, string> {
   const text = environment[name]?.trim() ?? "";
   return isSendable(text) ? ok(text) : err(`${name} has characters that no token has (a line break?)`);

@@ -1,4 +1,5 @@
 import { err, ok } from "../../src/base/result.ts";
+import { clientVariables } from "../local/client-environment.ts";
 import { type CommandOf, readWords } from "../local/command-line.ts";
 import { addressProblem } from "../local/server-address.ts";
 
@@ -10,7 +11,7 @@ stopped, with the environment of the server.
   --data DIR            the data of the server (default .grove/data)
   --backups DIR         where npm run backup puts backups; all of the newest is read
   --max-age HOURS       how old the newest backup may be (default 24)
-  --address URL         where the server answers (default VAULT_ADDR, else http://127.0.0.1:8200)
+  --address URL         where the server answers (default VAULT_ADDR or BAO_ADDR, else http://127.0.0.1:8200)
   --help                this text
   --version             the release
 
@@ -31,7 +32,7 @@ export function parseUpgradeArguments(
     data: { type: "string", default: ".grove/data" },
     backups: { type: "string" },
     "max-age": { type: "string", default: "24" },
-    address: { type: "string", default: environment.VAULT_ADDR || "http://127.0.0.1:8200" },
+    address: { type: "string", default: environment[clientVariables(environment).address] || "http://127.0.0.1:8200" },
   });
   if (!words.ok) return words;
   const { data, backups, address, "max-age": maxAge } = words.value.values;

@@ -255,6 +255,17 @@ describe("grove tokens", () => {
     await grove("tokens", {}, address, "");
     expect(said.at(-1)).toBe("grove: permission denied (VAULT_TOKEN is not set)");
   });
+
+  it("reads the variables of OpenBao's CLI, and names them", async () => {
+    replies["GET /v1/sys/tokens"] = { status: 403, body: { errors: ["permission denied"] } };
+    const command = parseGroveArguments(["tokens"]);
+    if (!command.ok) throw new Error(`not taken: ${command.error}`);
+    expect(await runGrove(command.value, { BAO_ADDR: address, BAO_TOKEN: "s.bao" }, terminal())).toBe(1);
+    expect(asked[0]?.request).toMatch(/^GET .v1.sys.tokens/);
+    expect(said.at(-1)).toMatch(/^grove: permission denied \(BAO_TOKEN needs/);
+    expect(await runGrove(command.value, { BAO_ADDR: "nowhere" }, terminal())).toBe(2);
+    expect(said.at(-1)).toContain("BAO_ADDR has to begin with");
+  });
 });
 
 describe("grove tree", () => {
