@@ -9,7 +9,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
 const [directory, keyFile = join(directory ?? "", "jwks.json")] = process.argv.slice(2);
-if (directory === undefined) fail("usage: node verify-audit-archive.js DIR [JWKS]", 2);
+if (directory === undefined || directory.startsWith("-")) fail("usage: node verify-audit-archive.js DIR [JWKS]", 2);
 const HASHES = { RS256: "sha256", RS384: "sha384", RS512: "sha512", ES256: "sha256", ES384: "sha384", ES512: "sha512" };
 const TYPE = "grove-audit-head";
 process.on("uncaughtException", ({ message }) => fail(`it can't be read: ${message}`, 2));
