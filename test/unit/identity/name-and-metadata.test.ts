@@ -13,6 +13,7 @@ describe("bounds", () => {
     const many = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, "v"]));
     expect(metadataProblem("metadata", many(64))).toBeNull();
     expect(metadataProblem("metadata", many(65))).toMatch(/more than 64/);
+    expect(metadataProblem("metadata", { ["k".repeat(128)]: "x".repeat(512) })).toBeNull();
     expect(metadataProblem("metadata", { k: "x".repeat(513) })).toMatch(/up to 512/);
     expect(metadataProblem("metadata", { ["k".repeat(129)]: "" })).toMatch(/1 to 128/);
     expect(metadataProblem("metadata", { "": "x" })).toMatch(/1 to 128/);

@@ -24,7 +24,9 @@ describe("the path of a lease", () => {
     for (const path of ["auth/token/create", "auth", "sys/x", "cubbyhole/x", "identity/x"]) {
       expect(leasePathProblem(path), path).toBe("path must begin with the name of the engine");
     }
+    expect(leasePathProblem("a".repeat(512))).toBeNull();
     expect(leasePathProblem("a".repeat(513))).toBe("the path is too long");
+    expect(leasePathProblem(`${"a/".repeat(15)}a`)).toBeNull();
     expect(leasePathProblem(`${"a/".repeat(16)}a`)).toBe("the path is too long");
   });
 });

@@ -56,7 +56,8 @@ describe("a quota that is written", () => {
     [{ rate: 0 }, "'rate' is invalid"],
     [{ rate: -1 }, "'rate' is invalid"],
     [{ rate: Number.NaN }, "'rate' is invalid"],
-    [{ rate: 2e9 }, "'rate' is invalid"],
+    [{ rate: 1_000_000_001 }, "'rate' is invalid"],
+    [{ interval: -1 }, "interval must be from 1 to 86400 seconds"],
     [{ interval: -5 }, "interval must be from 1 to 86400 seconds"],
     [{ interval: 86_401 }, "interval must be from 1 to 86400 seconds"],
     [{ blockInterval: -1 }, "block_interval must be from 0 to 86400 seconds"],
@@ -70,7 +71,17 @@ describe("a quota that is written", () => {
     ],
     [{ name: "x".repeat(129) }, "the name has at most 128 characters"],
     [{ path: "x".repeat(513) }, "path and role have at most 512 characters"],
+    [{ path: "auth/aws", role: "x".repeat(513) }, "path and role have at most 512 characters"],
   ])("%j is refused", (change, error) => expect(refusal(change)).toBe(error));
+
+  it.each([
+    { rate: 1_000_000_000 },
+    { interval: 86_400 },
+    { blockInterval: 86_400 },
+    { name: "x".repeat(128) },
+    { path: `sys/${"x".repeat(508)}` },
+    { path: "auth/aws", role: "x".repeat(512) },
+  ])("%j is just allowed", (change) => expect(refusal(change)).toBeNull());
 
   it("has a role or a path below the mount, not both", () => {
     expect(refusal({ path: "auth/aws/login", role: "a" })).toMatch(
@@ -100,6 +111,7 @@ describe("a quota that is written", () => {
 it("a configuration has bounds", () => {
   const config = { exemptPaths: ["sys/health"], auditLogging: false, responseHeaders: false };
   expect(checkQuotaConfig(config)).toEqual({ ok: true, value: config });
+  expect(checkQuotaConfig({ ...config, exemptPaths: Array<string>(200).fill("a".repeat(512)) }).ok).toBe(true);
   expect(checkQuotaConfig({ ...config, exemptPaths: Array<string>(201).fill("a") }).ok).toBe(false);
   expect(checkQuotaConfig({ ...config, exemptPaths: ["a".repeat(513)] }).ok).toBe(false);
 });

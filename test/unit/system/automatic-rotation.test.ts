@@ -11,6 +11,11 @@ describe("settings of key rotation", () => {
     expect(changeRotation(DEFAULT_ROTATION, NO_CHANGE)).toEqual({ ok: true, value: DEFAULT_ROTATION });
   });
 
+  it.each([{ interval: DAY }, { interval: 0 }, { maxOperations: 1_000_000 }, { maxOperations: 3_865_470_566 }])(
+    "%j is just allowed",
+    (change) => expect(changeRotation(DEFAULT_ROTATION, { ...NO_CHANGE, ...change }).ok).toBe(true),
+  );
+
   it.each([
     [{ interval: DAY - 1 }, "interval must be greater or equal to 24h"],
     [{ interval: -1 }, "interval must be greater or equal to 24h"],

@@ -69,7 +69,8 @@ describe("mount paths", () => {
     }
     expect(mountPathProblem(`${"a".repeat(127)}/`, [])).toBeNull();
     expect(mountPathProblem(`${"a".repeat(128)}/`, [])).not.toBeNull();
-    expect(mountPathProblem(`${"a/".repeat(9)}`, [])).not.toBeNull();
+    expect(mountPathProblem("a/".repeat(8), [])).toBeNull();
+    expect(mountPathProblem("a/".repeat(9), [])).not.toBeNull();
   });
 
   it("are limited in number", () => {
@@ -107,7 +108,19 @@ describe("mount settings", () => {
     expect(configure({ defaultLeaseTtl: 2_764_801, maxLeaseTtl: 3_000_000 }).ok).toBe(true);
     expect(configure({ tokenType: "other" })).toEqual({ ok: false, error: "invalid value for 'token_type'" });
     expect(configure({ listingVisibility: "x" })).toEqual({ ok: false, error: "invalid listing_visibility" });
-    expect(configure({ passthroughRequestHeaders: Array<string>(65).fill("x") }).ok).toBe(false);
+    expect(configure({ defaultLeaseTtl: 10, maxLeaseTtl: 10 }).ok).toBe(true);
+    expect(configure({ defaultLeaseTtl: 2_764_800 }).ok).toBe(true);
+  });
+
+  it.each<[Partial<MountChange>, Partial<MountChange>]>([
+    [{ description: "x".repeat(1024) }, { description: "x".repeat(1025) }],
+    [{ passthroughRequestHeaders: Array(64).fill("x") }, { passthroughRequestHeaders: Array(65).fill("x") }],
+    [{ allowedResponseHeaders: Array(64).fill("x") }, { allowedResponseHeaders: Array(65).fill("x") }],
+    [{ auditNonHmacRequestKeys: ["x".repeat(128)] }, { auditNonHmacRequestKeys: ["x".repeat(129)] }],
+    [{ auditNonHmacResponseKeys: ["x".repeat(128)] }, { auditNonHmacResponseKeys: ["x".repeat(129)] }],
+  ])("have bounds: row %#", (most, tooMuch) => {
+    expect(configureMount(DEFAULT_MOUNT_CONFIG, { ...NO_CHANGE, ...most }).ok).toBe(true);
+    expect(configureMount(DEFAULT_MOUNT_CONFIG, { ...NO_CHANGE, ...tooMuch }).ok).toBe(false);
   });
 
   it("keep what a tuning does not name and refuse a conflict with what is set", () => {
