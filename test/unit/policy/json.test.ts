@@ -79,9 +79,10 @@ describe("mistakes and where they are", () => {
 });
 
 test("nesting is read to a depth and refused below it", () => {
-  const write = (depth: number) => `{"a":${"[".repeat(depth - 1)}${"]".repeat(depth - 1)}}`;
+  // As in HCL, the document itself does not count.
+  const write = (depth: number) => `{"a":${"[".repeat(depth)}${"]".repeat(depth)}}`;
   expect(parseJson(write(MAX_POLICY_DEPTH)).ok).toBe(true);
-  expect(problem(write(MAX_POLICY_DEPTH + 2))[0]).toBe("nested too deeply");
+  expect(problem(write(MAX_POLICY_DEPTH + 1))[0]).toBe("nested too deeply");
   expect(problem('{"a":'.repeat(40_000))[0]).toBe("nested too deeply");
 });
 

@@ -1,7 +1,14 @@
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
 import { importKeys, type Keys, newKeyRing } from "../../../src/crypto/key-ring.ts";
-import { newRow, newTokenIds, readAccessor, readServiceToken, routedIdText } from "../../../src/token/ids.ts";
+import {
+  checkCustomId,
+  newRow,
+  newTokenIds,
+  readAccessor,
+  readServiceToken,
+  routedIdText,
+} from "../../../src/token/ids.ts";
 
 const TREE = "5f".repeat(32);
 const NOW = Date.UTC(2026, 10, 21);
@@ -9,6 +16,12 @@ let keys: Keys;
 
 beforeAll(async () => {
   keys = await importKeys(newKeyRing(0));
+});
+
+it("a custom id has at most 256 printable characters", () => {
+  expect(checkCustomId(`${"!".repeat(255)}~`)).toBeNull();
+  expect(checkCustomId("x".repeat(257))).toBe("custom token ID cannot be longer than 256 characters");
+  for (const character of [" ", "\u007f"]) expect(checkCustomId(`a${character}b`)).toMatch(/printable ASCII/);
 });
 
 describe("service tokens", () => {

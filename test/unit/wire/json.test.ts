@@ -33,6 +33,14 @@ describe("parseJsonObject", () => {
     });
   });
 
+  it("the exact depth and number of values pass, one more does not", () => {
+    const deep = (depth: number) => `{"a":${"[".repeat(depth - 1)}${"]".repeat(depth - 1)}}`;
+    // Each comma and each opening bracket counts.
+    const wide = (values: number) => `{"a":[${"0,".repeat(values - 2)}0]}`;
+    expect([64, 65].map((depth) => parseJsonObject(deep(depth)).ok)).toEqual([true, false]);
+    expect([20_000, 20_001].map((values) => parseJsonObject(wide(values)).ok)).toEqual([true, false]);
+  });
+
   it("CVE-2025-59043: deep and wide bodies are refused before they are built", () => {
     const deep = `{"a":${"[".repeat(MAX_JSON_DEPTH)}${"]".repeat(MAX_JSON_DEPTH)}}`;
     for (const text of [deep, `{"a":[${"0,".repeat(100_000)}0]}`, `{"a":${"{".repeat(500_000)}`]) {

@@ -2,7 +2,15 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Env } from "../../../src/env.ts";
 import { auditMessage, auditPath } from "../../../src/wire/audit-masking.ts";
-import { readBaseUrl, readBodyText, readOperation, readPath, readUrl } from "../../../src/wire/request.ts";
+import {
+  readBaseUrl,
+  readBodyText,
+  readOperation,
+  readParameters,
+  readPath,
+  readTokenHeader,
+  readUrl,
+} from "../../../src/wire/request.ts";
 
 describe("readPath", () => {
   it.each([
@@ -10,6 +18,7 @@ describe("readPath", () => {
     ["/api/v2/auth/token/create", "auth/token/create"],
     ["/auth/token/create", "auth/token/create"],
     ["/v1/sys/policy/a..b", "sys/policy/a..b"],
+    [`/v1/${"a".repeat(2048)}`, "a".repeat(2048)],
     ["/v1/sys/policy/a%2Fb", "sys/policy/a/b"],
   ])("%s is %s", (path, expected) => expect(readPath(path)).toEqual({ ok: true, value: expected }));
 
@@ -21,10 +30,22 @@ describe("readPath", () => {
     expect(read).toEqual({ ok: false, error: { code: "invalid_request", message: "relative paths not supported" } });
   });
 
-  it.each(["/v1/a%00b", "/v1/a%0ab", "/v1/a%7f", "/v1/%e2%80%a8", "/v1/%ff", "/v1/%", `/v1/${"a".repeat(3000)}`])(
+  it.each(["/v1/a%00b", "/v1/a%0ab", "/v1/a%7f", "/v1/%e2%80%a8", "/v1/%ff", "/v1/%", `/v1/${"a".repeat(2049)}`])(
     "%s is refused",
     (path) => expect(readPath(path).ok).toBe(false),
   );
+});
+
+describe("the bounds of a request", () => {
+  it("hold for a token", () => {
+    const readToken = (length: number) => readTokenHeader(new Headers({ "X-Vault-Token": "x".repeat(length) }));
+    expect([readToken(8192).length, readToken(8193)]).toEqual([8192, ""]);
+  });
+
+  it("hold for the number of parameters", () => {
+    const parameters = (count: number) => new URLSearchParams(Array.from({ length: count }, (_, at) => [`n${at}`, ""]));
+    expect([readParameters(parameters(1000)).ok, readParameters(parameters(1001)).ok]).toEqual([true, false]);
+  });
 });
 
 describe("readBaseUrl", () => {

@@ -255,7 +255,16 @@ describe("refusals", () => {
     expect(read({ token_type: "default-batch", token_period: 9 }, limits)).toMatchObject(limits);
   });
 
+  it.each<Record<string, unknown>>([
+    { path_suffix: "a".repeat(256) },
+    { bound_cidrs: Array.from({ length: 128 }, () => "127.0.0.1") },
+    { allowed_policies: ["a".repeat(256)] },
+  ])("none at a bound: row %#", (body) => {
+    expect(tryWrite(body)).toHaveProperty("role");
+  });
+
   it("a name that is too long", () => {
+    expect(tryWrite({}, newRole("a".repeat(128)))).toHaveProperty("role");
     expect(tryWrite({}, newRole("a".repeat(129)))).toBe("role name must not be longer than 128 characters");
   });
 
