@@ -17,14 +17,11 @@ import {
 } from "../token/ids.ts";
 import type { TokenSpec } from "../token/record.ts";
 import { treeAt } from "../token/tree-stub.ts";
-import { customIdsOf } from "../tree/custom-ids.ts";
+import { customIdsOf, RESERVATION_MS } from "../tree/custom-ids.ts";
 import { startTree } from "../tree/supply/start-tree.ts";
 import type { AuthReply } from "../wire/reply.ts";
 import { forgetCustomId } from "./read-token.ts";
 import { authOfBatch, authOfToken } from "./token-answer.ts";
-
-/** Maximum time between the reservation of a custom id and the write of its token, with a wide margin. */
-const RESERVATION_MS = 60_000;
 
 /** Messages of the reference's auth/token/create. */
 const DUPLICATE_ID = invalid("cannot create a token with a duplicate ID");
@@ -173,8 +170,8 @@ async function takeEntry(env: Env, key: string, address: TokenAddress): Promise<
   const held = await directory.reserve(key, address, null);
   // An earlier attempt at an object of 1.0.0-rc.1 has reserved it.
   if (!held || isSameAddress(held, address)) return true;
-  const fate = await treeAt(env, held.treeId).rowStatus(held.row);
   const young = currentTime() - rowGeneratedAt(held.row) < RESERVATION_MS;
+  const fate = await treeAt(env, held.treeId).rowStatus(held.row);
   if (fate === "alive" || (fate === "absent" && young)) return false;
   return (await directory.reserve(key, address, held)) === null;
 }

@@ -4,7 +4,8 @@ import { keepEndedMs } from "../listing/env.ts";
 import type { Migration } from "../storage/tables.ts";
 import { GroveObject } from "../system/grove-object.ts";
 import { mustBeRestoring } from "../system/installation.ts";
-import { isSameAddress, type TokenAddress } from "../token/ids.ts";
+import { isSameAddress, rowGeneratedAt, type TokenAddress } from "../token/ids.ts";
+import type { TokenSpec } from "../token/record.ts";
 import type { TreeEnv } from "./env.ts";
 
 /** How many objects share the directory. */
@@ -33,6 +34,17 @@ export const CUSTOM_ID_MIGRATIONS: readonly Migration[] = [
     readableFrom: 1,
   },
 ];
+
+/** Age of a reservation without a token from which on it counts as left behind by a crash, and another one replaces it. */
+export const RESERVATION_MS: Ms = 60_000;
+
+/**
+ * True for a token whose custom id was reserved so long ago that its tree must not write it any more: another creation
+ * may have the id by now. Half of the time is left for clocks that differ.
+ */
+export function isReservationOld({ record }: TokenSpec, row: number, now: Ms): boolean {
+  return record.customIdKey !== null && now - rowGeneratedAt(row) >= RESERVATION_MS / 2;
+}
 
 /** How many ids of ended tokens an object keeps, the last to end; at most as long as the records of their ends. */
 const MAX_ENDED_IDS = 4096;

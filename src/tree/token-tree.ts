@@ -37,6 +37,7 @@ import { REVOKED_MEANWHILE } from "../token/rules/create.ts";
 import { isNameOfTree } from "../token/tree-stub.ts";
 import { writeAuditLine } from "../wire/audit.ts";
 import type { CubbyholeValue } from "./cubbyhole.ts";
+import { isReservationOld } from "./custom-ids.ts";
 import type { TreeEnv } from "./env.ts";
 import {
   accessorsAbove,
@@ -98,7 +99,7 @@ export class TokenTree extends StoredObject<TreeEnv> {
     const { keys, tokens, cubbyhole, inventory, life, maintenance } = this.#tree;
     const made = ids.seal ? null : madeBefore(tokens, ids, currentTime());
     if (made) return ok(made);
-    if (again) return ok("taken");
+    if (again || isReservationOld(spec, ids.row, currentTime())) return ok("taken");
     if (!maintenance.release.isEmpty || ids.row <= tokens.floor) return ok("taken");
     if (isEnded(keys.watermarks(), "all", spec.record)) return err(REVOKED_MEANWHILE);
     tokens.begin();
@@ -187,7 +188,8 @@ export class TokenTree extends StoredObject<TreeEnv> {
     return this.#opened((tree) => {
       if (!tree.tokens.live(parent, currentTime())) return NOT_FOUND;
       if (isEnded(tree.keys.watermarks(), "all", spec.record)) return err(REVOKED_MEANWHILE);
-      return writeChild(tree, spec, ids, parent, []);
+      const isLate = isReservationOld(spec, ids.row, currentTime()) && !tree.tokens.exists(ids.row);
+      return isLate ? ok({ kind: "row_taken", above: tree.tokens.floor }) : writeChild(tree, spec, ids, parent, []);
     }, spec.record.watermark);
   }
 
