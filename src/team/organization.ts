@@ -94,8 +94,8 @@ export class Organization extends GroveObject<TeamEnv> {
       if (this.tables.exist) return err(NAME_TAKEN);
       // The directory of 1.0.0-rc.1 can't tell whether the organization was made and deleted.
       if (ended === null) return err(LOST);
-      this.#record = record;
       this.#store.create(record, currentTime() + CHECK_EVERY_MS);
+      this.#record = record;
       return ok(null);
     });
     if (!created.ok) return created;
@@ -149,8 +149,8 @@ export class Organization extends GroveObject<TeamEnv> {
     if (!record || (organizationId !== undefined && !this.has(organizationId))) {
       return this.#store.isBeingDeleted(name) ? "going" : again ? "done" : null;
     }
-    this.#record = null;
     this.#store.noteProgress("ended", 1);
+    this.#record = null;
     const finished = await this.alarms.attempt("organization_deletion", () => this.#finish(SWEEP_AT_ONCE));
     return finished.ok && finished.value ? "done" : "going";
   }
@@ -285,8 +285,8 @@ export class Organization extends GroveObject<TeamEnv> {
   }
 
   #write(record: OrganizationRecord): void {
-    this.#record = record;
     this.#store.writeRecord(record);
+    this.#record = record;
   }
 
   /** Compares a team with its copy, and repairs the copy. null when the team does not answer. */

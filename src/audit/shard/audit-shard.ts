@@ -195,8 +195,9 @@ export class AuditShard extends GroveObject<AuditEnv> {
     const isOld = now >= about.opened_at + openMs(this.env);
     if (about.closed === 0 && !isOld && this.ctx.storage.sql.databaseSize < openBytes(this.env)) return about;
     if (about.closed === 0) {
-      this.#known = { ...about, closed: 1 };
-      this.#about.put(this.#known);
+      const full = { ...about, closed: 1 };
+      this.#about.put(full);
+      this.#known = full;
       this.#unknownSince ??= now;
     }
     // The next object begins with the end of this chain, so the directory has it before the writer goes on.

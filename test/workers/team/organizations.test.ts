@@ -1,3 +1,4 @@
+import { runInDurableObject } from "cloudflare:test";
 import { beforeAll, describe, expect, it } from "vitest";
 import { OrganizationDirectory } from "../../../src/team/organization-directory.ts";
 import { organizationNamed } from "../../../src/team/stubs.ts";
@@ -452,5 +453,19 @@ describe("teams", () => {
     const { client_token: strong } = await createToken(root, { policies: ["with-sudo"] });
     const given = await api("POST", "organizations/teams/teams", { token: strong, body: more });
     expect(given.body.data.attributes["token-policies"]).toEqual(["no-sudo"]);
+  });
+});
+
+it("a change that can't be stored is not in effect either", async () => {
+  await createOrganization(root, "unstored");
+  const change = { email: "b@example.com", settings: {}, maxTtls: {} };
+  await runInDurableObject(organizationNamed(bindings, "unstored"), async (object, { storage }) => {
+    const before = object.show("unstored");
+    storage.sql.exec("ALTER TABLE organization RENAME TO hidden");
+    await expect(object.update("unstored", change)).rejects.toThrow("no such table");
+    await expect(object.remove("unstored")).rejects.toThrow("no such table");
+    storage.sql.exec("ALTER TABLE hidden RENAME TO organization");
+    expect(before).not.toBeNull();
+    expect(object.show("unstored")).toEqual(before);
   });
 });
