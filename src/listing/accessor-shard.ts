@@ -238,14 +238,28 @@ export class AccessorShard extends DurableObject<ListingEnv> {
     const entries = await entriesFromTrees(this.env, [...new Set([...stale, ...wrong])]);
     const isWrong = ({ accessor }: InventoryEntry) => wrong.includes(accessor);
     this.#put({ changed: entries.filter((entry) => !isWrong(entry)) });
-    this.#inventory.replace(entries.filter((entry) => isWrong(entry) && this.#isOwn(entry.accessor)));
+    const replaced = entries.filter((entry) => isWrong(entry) && this.#isOwn(entry.accessor));
+    this.#change(() => this.#inventory.replace(replaced));
     this.#inventory.discard(wrong.filter((accessor) => !this.#isOwn(accessor)));
   }
 
   #put(updates: Partial<Omit<ShardUpdates, "started">>): void {
     const { made = [], changed = [] } = updates;
-    this.#inventory.put(updates, currentTime() - SAFETY_AGE_MS);
+    this.#change(() => this.#inventory.put(updates, currentTime() - SAFETY_AGE_MS));
     void this.#alarm.atLatest(this.#trees.walk.listed([...made, ...changed]));
+  }
+
+  /** Changes rows, postings and counters in one transaction: an error leaves no row that they do not know. */
+  #change(work: () => void): void {
+    const hadTables = this.#tables.exist;
+    try {
+      this.ctx.storage.transactionSync(work);
+    } catch (error) {
+      // They were created in it.
+      if (!hadTables) this.#tables.forget();
+      this.#inventory.forgetRead();
+      throw error;
+    }
   }
 
   #isOwn(accessor: string): boolean {
@@ -257,7 +271,7 @@ export class AccessorShard extends DurableObject<ListingEnv> {
     this.#trees.ledger.release(freed);
     const now = currentTime();
     const keep = keepEndedMs(this.env);
-    this.#inventory.remove(tokens, keep > 0 ? now : null);
+    this.#change(() => this.#inventory.remove(tokens, keep > 0 ? now : null));
     if (keep > 0) void this.#alarm.atLatest(now + keep);
   }
 

@@ -3,10 +3,10 @@ import { MAX_ENDED } from "../../base/limits.ts";
 import { columnOf, type Sql, storedJson } from "../../storage/tables.ts";
 import type { EndRecord } from "../../token/end-record.ts";
 import { addressBeginning, decodeStoredId, type TokenAddress } from "../../token/ids.ts";
-import type { InventoryEntry, ListedToken } from "./entry.ts";
+import { type InventoryEntry, type ListedToken, UNKNOWN_ENTRY } from "./entry.ts";
 import { type Order, type OrderPosition, type ShardPage, type ShardQuery, scanPage } from "./page-cursor.ts";
 import type { InventoryIndex } from "./shard/inventory-index.ts";
-import { findPlace, ID_PROBES, type TokenRowOfShard } from "./shard/tables.ts";
+import { findPlace, ID_PROBES, readEntry, type TokenRowOfShard } from "./shard/tables.ts";
 
 /**
  * The id is the first free one from the token's row number on, so a token is found without an index. `of_job` is 1 for
@@ -70,13 +70,6 @@ const STEP = 500;
 /** Records of an hour are deleted together. */
 const PAUSE_MS = 3_600_000;
 
-/** Entry of a token that ended before it was listed, and whose tree sent no entry. */
-const UNKNOWN: Omit<InventoryEntry, "accessor"> = {
-  ...{ parent: null, first: false, leased: true, mount: "", path: "", role: "", displayName: "", policies: [] },
-  ...{ entityId: "", expiresAt: null, renewedAt: null, numUses: 0, usesLeft: 0, period: 0, explicitMaxTtl: 0 },
-  ...{ children: 0, lastUsed: null },
-};
-
 type Row = { id: number; accessor: string; at: Ms; how: string; entry: string | null };
 type Class = keyof typeof MAX_ENDED;
 type Stored = Omit<EndRecord, "at">;
@@ -97,6 +90,12 @@ export class EndedTokens {
     this.#sql = sql;
     this.#index = index;
     this.#most = most;
+  }
+
+  /** Forgets what was read of the tables, after a transaction that was rolled back. */
+  forgetRead(): void {
+    this.#kept = undefined;
+    this.#oldest = undefined;
   }
 
   /** Stores records of tokens that leave the inventory, with their `rows`; an existing record is not changed. */
@@ -258,7 +257,8 @@ export function isMeant({ job, cause, request }: EndedFilter, { end }: EndedToke
 }
 
 function endedOf({ id, accessor, at, how, entry }: Row): EndedToken {
-  const known = entry === null ? UNKNOWN : storedJson<typeof UNKNOWN>(entry);
+  // A token that ended before it was listed, and whose tree sent no entry, has none.
+  const known = (entry === null ? null : readEntry(entry)) ?? UNKNOWN_ENTRY;
   const token = { ...known, accessor, id: decodeStoredId(accessor)?.row ?? 0 };
   return { id, token, end: { ...storedJson<Stored>(how), at } };
 }

@@ -123,6 +123,13 @@ export interface ListedClaim {
  */
 export const SAFETY_AGE_MS: Ms = 600_000;
 
+/** Entry of a token about which nothing is known. */
+export const UNKNOWN_ENTRY: Omit<InventoryEntry, "accessor"> = {
+  ...{ parent: null, first: false, leased: true, mount: "", path: "", role: "", displayName: "", policies: [] },
+  ...{ entityId: "", expiresAt: null, renewedAt: null, numUses: 0, usesLeft: 0, period: 0, explicitMaxTtl: 0 },
+  ...{ children: 0, lastUsed: null },
+};
+
 /** An entry with its position in the order of creation. */
 export interface ListedToken extends InventoryEntry {
   /** Unique in its shard; grows with the time of creation. */

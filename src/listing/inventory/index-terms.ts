@@ -61,7 +61,7 @@ export function treesKind(grouping: TreeGrouping): CountKind {
 }
 
 /** Returns the keys of the groups of one kind that a token is in: several for policies, else one or none. */
-export function groupKeysOf(entry: InventoryEntry, kind: GroupKind): readonly string[] {
+export function groupKeysOf(entry: Omit<InventoryEntry, "accessor">, kind: GroupKind): readonly string[] {
   switch (kind) {
     case "mount":
       return [entry.mount];

@@ -1,8 +1,8 @@
 import type { Ms } from "../../base/clock.ts";
-import { type Sql, storedJson } from "../../storage/tables.ts";
+import type { Sql } from "../../storage/tables.ts";
 import { askShards } from "../accessor-shards.ts";
 import type { ListingEnv } from "../env.ts";
-import type { InventoryEntry } from "./entry.ts";
+import { UNKNOWN_ENTRY } from "./entry.ts";
 import {
   addUp,
   type GroupCount,
@@ -13,6 +13,7 @@ import {
   treesKind,
 } from "./index-terms.ts";
 import type { InventoryIndex } from "./shard/inventory-index.ts";
+import { readEntry } from "./shard/tables.ts";
 
 /** Maximum number of trees with several tokens that one shard reads for one answer. */
 export const MAX_READ_TREES = 50_000;
@@ -65,7 +66,7 @@ function belowByGroup(sql: Sql, grouping: TreeGrouping, mount: string, limit: nu
   const rows = sql.exec<{ tree_size: number; entry: string }>(query, mount, limit + 1);
   for (const { tree_size: size, entry } of rows) {
     read++;
-    for (const key of groupKeysOf(storedJson<InventoryEntry>(entry), grouping)) {
+    for (const key of groupKeysOf(readEntry(entry) ?? UNKNOWN_ENTRY, grouping)) {
       below.set(key, (below.get(key) ?? 0) + size - 1);
     }
   }
@@ -178,7 +179,7 @@ export function endsByGroup(sql: Sql, { kind, mount, from, step, parts, now, key
   const other = zeros(parts);
   for (const { ends, entry } of rows) {
     if (++read > MAX_ENDING) return null;
-    const token = storedJson<InventoryEntry>(entry);
+    const token = readEntry(entry) ?? UNKNOWN_ENTRY;
     if (mount !== null && token.mount !== mount) continue;
     const part = Math.floor((ends - from) / step);
     add(all, part);

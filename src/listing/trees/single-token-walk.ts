@@ -7,7 +7,7 @@ import { decodeStoredId, type TokenAddress } from "../../token/ids.ts";
 import type { Ending } from "../inventory/ended-tokens.ts";
 import type { InventoryEntry, ListedToken } from "../inventory/entry.ts";
 import { NEVER } from "../inventory/page-cursor.ts";
-import { findPlace, type TokenRowOfShard, tokenOf } from "../inventory/shard/tables.ts";
+import { findPlace, type ListedRow as Row, tokenOf } from "../inventory/shard/tables.ts";
 
 /** Maximum number of tokens that one turn reads, and of waiting ones whose trees it calls again. */
 const PAGE = 100;
@@ -32,8 +32,6 @@ export type SingleTokenEnd =
   | { readonly kind: "alive"; readonly entry: InventoryEntry }
   /** The tree ends the token itself and then removes it from the list. */
   | { readonly kind: "ending" };
-
-type Row = TokenRowOfShard & { ends: Ms };
 
 /**
  * The walk of a shard over its tokens in the order of expiry. It asks single-token trees to end their expired token, so
@@ -136,7 +134,7 @@ export class SingleTokenWalk {
 
   /** Returns a waiting token, unless it has left the list, has other tokens below it, or expires later than `until`. */
   #stillDue(accessor: string, until: Ms): ListedToken | null {
-    const { known } = findPlace<TokenRowOfShard>(this.#sql, "inventory", "id, accessor, entry", accessor);
+    const { known } = findPlace<Row>(this.#sql, "inventory", "id, accessor, entry, ends", accessor);
     const token = known && tokenOf(known);
     if (token && isSingle(token) && (token.expiresAt ?? NEVER) <= until) return token;
     this.#waiting.delete(accessor);

@@ -2,7 +2,7 @@ import { runInDurableObject } from "cloudflare:test";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { randomBytes, toHex } from "../../../src/crypto/bytes.ts";
-import type { AccessorShard } from "../../../src/listing/accessor-shard.ts";
+import { ACCESSOR_SHARD_MIGRATIONS, type AccessorShard } from "../../../src/listing/accessor-shard.ts";
 import { accessorShard } from "../../../src/listing/accessor-shards.ts";
 import {
   createdAtOf,
@@ -15,8 +15,10 @@ import { countsOf, type TreeGrouping } from "../../../src/listing/inventory/inde
 import { keyOf, NEVER, type Order, type OrderPosition } from "../../../src/listing/inventory/page-cursor.ts";
 import { mergePages } from "../../../src/listing/inventory/queries.ts";
 import { InventoryStore } from "../../../src/listing/inventory/shard/inventory-store.ts";
+import { ID_PROBES } from "../../../src/listing/inventory/shard/tables.ts";
 import type { EndsQuery } from "../../../src/listing/inventory/tree-groups.ts";
 import type { ShardUpdates } from "../../../src/listing/updates/publish.ts";
+import { Tables } from "../../../src/storage/tables.ts";
 import { firstRowAt, routedIdText } from "../../../src/token/ids.ts";
 import { costOf } from "../../support/costs.ts";
 import { rowsOf } from "../../support/rows.ts";
@@ -66,6 +68,32 @@ async function filled(name: number, entries: readonly InventoryEntry[]): Promise
   });
   return shard;
 }
+
+it("updates that fail in their middle leave no row without its postings", async () => {
+  const shard = accessorShard(bindings, 15);
+  const [full, good, next] = [BEGIN, BEGIN + HOUR, BEGIN + 2 * HOUR].map((at) => firstRowAt(at));
+  const entryOf = (row = 0) => entryAt(row, { expiresAt: LATER, displayName: "in the middle" });
+  const page = () =>
+    runInDurableObject(shard, (object, { storage }) => {
+      const query = { filter: { displayName: "in the middle" }, order: { by: "created", descending: false } } as const;
+      const where = { shard: 15, after: null, limit: 10, now: BEGIN };
+      // As after an eviction: nothing is in memory.
+      const pages = new InventoryStore(new Tables(storage.sql, ACCESSOR_SHARD_MIGRATIONS)).pages;
+      return [object.inventoryPage({ ...query, ...where }), pages.page({ ...query, ...where })].map(
+        ({ tokens }) => tokens.length,
+      );
+    });
+  await runInDurableObject(shard, (object) => {
+    const others = Array.from({ length: ID_PROBES }, (_, at) => entryAt((full ?? 0) + at, { expiresAt: LATER }));
+    object.applyUpdates({ ...NO_UPDATES, made: others });
+    const made = [entryOf(good), entryOf(full)];
+    expect(() => object.applyUpdates({ ...NO_UPDATES, made })).toThrow("no id is free");
+    expect(object.findListed(made.map(({ accessor }) => accessor))).toEqual([]);
+  });
+  expect(await page()).toEqual([0, 0]);
+  await runInDurableObject(shard, (object) => object.applyUpdates({ ...NO_UPDATES, made: [entryOf(next)] }));
+  expect(await page()).toEqual([1, 1]);
+});
 
 it("a page costs the same however many tokens there are, in every order and with every kind of filter", async () => {
   const facts = (i: number): Facts => ({

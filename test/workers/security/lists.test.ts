@@ -166,6 +166,26 @@ it.each([
   expect(await listOf(token).list("", 1000)).not.toContain(token.accessor);
 });
 
+it.each(["{", "{}", "null"])("an entry that is %s hides no other token, and keeps none off the list", async (text) => {
+  const damaged = await made("damaged");
+  const shard = listOf(damaged);
+  const [entry] = await shard.findListed([damaged.accessor]);
+  if (!entry) throw new Error("the token is not listed");
+  await writeStorage(shard, `UPDATE inventory SET entry = '${text}' WHERE ${rowOf(damaged)}`);
+  const all = `created_before=${new Date(Date.now() + HOUR).toISOString()}`;
+  for (const sort of ["-created", "end"]) {
+    expect(await found(`${all}&sort=${sort}&limit=100`)).toContainEqual(
+      expect.objectContaining({ accessor: damaged.accessor, display_name: "" }),
+    );
+  }
+  const ends = { from: Date.now(), step: 24 * HOUR, parts: 1, now: Date.now(), keys: null, mount: null } as const;
+  expect((await shard.endsByGroup({ ...ends, kind: "name" }))?.all[0]).toBeGreaterThan(0);
+  // The tree's next update puts it right.
+  const { id: _, ...update } = entry;
+  await shard.applyUpdates({ made: [], changed: [update], sizes: [], started: [] });
+  expect(await shard.findListed([damaged.accessor])).toEqual([entry]);
+});
+
 it("a token that is taken off the list while its tree is asked about it stays off", async () => {
   const token = await made("taken-off");
   await runInDurableObject(listOf(token), async (shard) => {

@@ -109,6 +109,15 @@ export class InventoryIndex {
     this.#isDirty = false;
   }
 
+  /** Forgets the pending changes in memory: they are read again. */
+  forgetRead(): void {
+    this.#counts.clear();
+    this.#terms.clear();
+    this.#changes = 0;
+    this.#isRead = false;
+    this.#isDirty = false;
+  }
+
   /** The pending changes as they are stored. */
   #pending(): string {
     return JSON.stringify({

@@ -17,7 +17,7 @@ import { countsOf, termsOf } from "../index-terms.ts";
 import { keyOf } from "../page-cursor.ts";
 import { InventoryIndex } from "./inventory-index.ts";
 import { ShardPages } from "./pages.ts";
-import { findPlace, ID_PROBES, type TokenRowOfShard, tokenOf } from "./tables.ts";
+import { findPlace, ID_PROBES, type ListedRow, readListedToken, type TokenRowOfShard, tokenOf } from "./tables.ts";
 
 /** Up to this number tokens are deleted one by one. */
 const FEW = 16;
@@ -28,10 +28,10 @@ const EXACT = 8;
 /** Above `EXACT`: number of classes between a size and twice that size. */
 const CLASSES = 8;
 
-type KnownRow = TokenRowOfShard & { tree_size: number | null };
+type KnownRow = ListedRow & { tree_size: number | null };
 
 /** A row with all columns that are checked, and the number of rows with its accessor. */
-type ClaimedRow = TokenRowOfShard & { path: string; ends: Ms; rows: number };
+type ClaimedRow = ListedRow & { path: string; rows: number };
 
 /** The inventory of one shard: a row for each token, from which pages are read, postings of terms, and counters. */
 export class InventoryStore {
@@ -107,7 +107,7 @@ export class InventoryStore {
       // Only the list knows uses that the tree has forgotten.
       const token: ListedToken = {
         ...entry,
-        lastUsed: entry.lastUsed ?? (known && readToken(known)?.lastUsed) ?? null,
+        lastUsed: entry.lastUsed ?? (known && readListedToken(known)?.lastUsed) ?? null,
         id,
       };
       // A row that was moved to another id is only found by its accessor.
@@ -125,6 +125,12 @@ export class InventoryStore {
     if (accessors.length === 0) return;
     const statement = "DELETE FROM inventory WHERE accessor IN (SELECT value FROM json_each(?))";
     this.#sql.exec(statement, JSON.stringify(accessors));
+  }
+
+  /** Forgets what was read of the tables, after a transaction that was rolled back. */
+  forgetRead(): void {
+    this.index.forgetRead();
+    this.ended.forgetRead();
   }
 
   list(after: string, limit: number): string[] {
@@ -197,18 +203,18 @@ export class InventoryStore {
   }
 
   #update(known: KnownRow, entry: InventoryEntry, size: number | undefined): void {
-    const before = tokenOf(known);
+    const before = readListedToken(known);
     // A tree that was evicted from memory does not know earlier uses.
-    const token: ListedToken = { ...entry, lastUsed: entry.lastUsed ?? before.lastUsed ?? null, id: known.id };
+    const token: ListedToken = { ...entry, lastUsed: entry.lastUsed ?? before?.lastUsed ?? null, id: known.id };
     const text = textOf(token);
     this.#set(known.id, {
       ...(text !== known.entry && { entry: text }),
-      ...(token.expiresAt !== before.expiresAt && { ends: keyOf(token, "end") }),
+      ...(token.expiresAt !== before?.expiresAt && { ends: keyOf(token, "end") }),
       ...(size !== undefined && this.#sizeColumns(known, token.mount, size)),
     });
     // The terms of a token never change.
     const createdAt = createdAtOf(token);
-    this.index.moved(countsOf(before, createdAt), countsOf(token, createdAt));
+    if (before) this.index.moved(countsOf(before, createdAt), countsOf(token, createdAt));
   }
 
   #sizeColumns(known: KnownRow, mount: string, count: number): Record<string, SqlStorageValue> {
@@ -247,13 +253,13 @@ export class InventoryStore {
   }
 
   #probe(accessor: string) {
-    return findPlace<KnownRow>(this.#sql, "inventory", "id, accessor, entry, tree_size", accessor);
+    return findPlace<KnownRow>(this.#sql, "inventory", "id, accessor, ends, entry, tree_size", accessor);
   }
 }
 
 /** Returns the claim of an accessor's row. Without tampering there is one row, at an id of the token. */
 function claimIn(row: ClaimedRow): ListedClaim["entry"] {
-  const token = row.rows === 1 ? readToken(row) : null;
+  const token = row.rows === 1 ? readListedToken(row) : null;
   if (!token) return "wrong";
   const place = decodeStoredId(row.accessor)?.row ?? Number.NaN;
   const isInPlace = row.id >= place && row.id < place + ID_PROBES;
@@ -261,22 +267,10 @@ function claimIn(row: ClaimedRow): ListedClaim["entry"] {
   return { fixed: fixedText(token), expiresAt: token.expiresAt };
 }
 
-/** Returns the terms and counters of a row's token; nothing for a tampered row that can't be parsed. */
+/** Returns the terms and counters of a row's token; nothing for a tampered row that can't be read. */
 function foundBy(row: TokenRowOfShard) {
-  try {
-    const token = tokenOf(row);
-    return [{ id: token.id, terms: termsOf(token), counts: countsOf(token, createdAtOf(token)) }];
-  } catch {
-    return [];
-  }
-}
-
-function readToken(row: TokenRowOfShard): ListedToken | null {
-  try {
-    return tokenOf(row);
-  } catch {
-    return null;
-  }
+  const token = readListedToken(row);
+  return token ? [{ id: token.id, terms: termsOf(token), counts: countsOf(token, createdAtOf(token)) }] : [];
 }
 
 function textOf(token: InventoryEntry & { readonly id?: number }): string {

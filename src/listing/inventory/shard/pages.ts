@@ -17,7 +17,7 @@ import {
 } from "../page-cursor.ts";
 import type { InventoryIndex } from "./inventory-index.ts";
 import { fewOf, fewOfAny, postingIds, termsContaining } from "./postings.ts";
-import { type TokenRowOfShard as Row, tokenOf } from "./tables.ts";
+import { type ListedRow as Row, tokenOf } from "./tables.ts";
 
 /** Up to this number the tokens of a term, of a tree, or of a range of expiries are all read and then sorted. */
 const READ_ALL = 300;
@@ -39,7 +39,7 @@ export interface PageQuery extends ShardQuery<TokenFilter> {
   readonly now: Ms;
 }
 
-const COLUMNS = "i.id, i.accessor, i.entry";
+const COLUMNS = "i.id, i.accessor, i.ends, i.entry";
 
 export class ShardPages {
   readonly #sql: Sql;

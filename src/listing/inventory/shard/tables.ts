@@ -1,6 +1,8 @@
+import type { Ms } from "../../../base/clock.ts";
 import { type Sql, storedJson } from "../../../storage/tables.ts";
 import { decodeStoredId } from "../../../token/ids.ts";
-import type { InventoryEntry, ListedToken } from "../entry.ts";
+import { type InventoryEntry, type ListedToken, UNKNOWN_ENTRY } from "../entry.ts";
+import { NEVER } from "../page-cursor.ts";
 
 /**
  * `inventory` has one row for each listed token. `accessors` is unused. `searched_terms` has each term of
@@ -62,7 +64,29 @@ export function findPlace<Row extends { id: number; accessor: string }>(
 }
 
 export type TokenRowOfShard = { id: number; accessor: string; entry: string };
+export type ListedRow = TokenRowOfShard & { ends: Ms };
 
-export function tokenOf({ id, accessor, entry }: TokenRowOfShard): ListedToken {
-  return { ...storedJson<Omit<InventoryEntry, "accessor">>(entry), accessor, id };
+/** Returns the token of a row; null for a tampered row that can't be read. */
+export function readListedToken({ id, accessor, entry }: TokenRowOfShard): ListedToken | null {
+  const stored = readEntry(entry);
+  return stored && { ...stored, accessor, id };
+}
+
+/**
+ * Returns the token of a row. For a tampered row that can't be read, it has what the columns say: the lists show all
+ * other tokens, until tidy reports the row and repairs it.
+ */
+export function tokenOf(row: ListedRow): ListedToken {
+  const { id, accessor, ends } = row;
+  return readListedToken(row) ?? { ...UNKNOWN_ENTRY, expiresAt: ends === NEVER ? null : ends, accessor, id };
+}
+
+/** Returns the entry in a column; null for a text that is none. */
+export function readEntry(text: string): Omit<InventoryEntry, "accessor"> | null {
+  try {
+    const entry = storedJson<Omit<InventoryEntry, "accessor"> | null>(text);
+    return Array.isArray(entry?.policies) ? entry : null;
+  } catch {
+    return null;
+  }
 }

@@ -1,6 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 import { expect, it } from "vitest";
-import type { InventoryEntry } from "../../../../src/listing/inventory/entry.ts";
+import { type InventoryEntry, UNKNOWN_ENTRY } from "../../../../src/listing/inventory/entry.ts";
 import { SingleTokenWalk } from "../../../../src/listing/trees/single-token-walk.ts";
 import type { Sql } from "../../../../src/storage/tables.ts";
 import { routedIdText } from "../../../../src/token/ids.ts";
@@ -34,7 +34,7 @@ class List {
 
 function tokenAt(row: number, expiresAt: number): InventoryEntry {
   const accessor = routedIdText(TREE, row, new Uint8Array(24));
-  return { accessor, first: true, parent: null, children: 0, expiresAt } as InventoryEntry;
+  return { ...UNKNOWN_ENTRY, accessor, first: true, leased: false, expiresAt };
 }
 
 it("keeps few of the tokens that are listed after their end, and calls the trees of all", async () => {
