@@ -290,7 +290,7 @@ describe("a stranger at the cluster port", () => {
         expect(answer).not.toContain(secret);
       }
     }
-    expect(await isReady(0)).toBe(200);
+    await expect.poll(() => isReady(0)).toBe(200);
     expect(await asHolder(0, admin.client_token, "GET", "lookup-self")).toBe(200);
   }
 
