@@ -27,11 +27,11 @@ export async function writeAlias(
   id: string | null,
   write: AliasWrite,
 ): Promise<Result<WrittenAlias>> {
-  for (let attempt = 1; attempt < MAX_ALIAS_ATTEMPTS; attempt++) {
+  for (let attempt = 1; attempt <= MAX_ALIAS_ATTEMPTS; attempt++) {
     const written = await tryToWrite(env, id, write);
     if (written.ok || written.error !== ALIAS_IS_CHANGING) return written;
   }
-  return tryToWrite(env, id, write);
+  return err(ALIAS_IS_CHANGING);
 }
 
 async function tryToWrite(env: IdentityEnv, id: string | null, write: AliasWrite): Promise<Result<WrittenAlias>> {
@@ -81,8 +81,8 @@ async function addWithEntity(env: IdentityEnv, place: AliasPlace, write: AliasWr
   if (!made.ok) return made;
   const entityId = made.value.entity.id;
   if (entityId === newId) return ok({ id: firstAliasId(newId), entityId, entityIds: [entityId] });
-  // A concurrent login or write created the alias first, so this write changes it.
-  return writeAlias(env, null, write);
+  // A concurrent login or write created the alias first, so the next attempt changes it.
+  return err(ALIAS_IS_CHANGING);
 }
 
 async function changeAlias(env: IdentityEnv, alias: AliasRecord, write: AliasWrite): Promise<Result<WrittenAlias>> {
