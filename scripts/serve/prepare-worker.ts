@@ -71,7 +71,7 @@ export async function prepareWorker(preparation: Preparation): Promise<Result<Pr
   mkdirSync(data.file("objects"), { recursive: true, mode: 0o700 });
   const storedTokens = node === undefined ? hasStoredTokens(data) : ok(false);
   if (!storedTokens.ok) return storedTokens;
-  // A server that is started in the wrong folder looks like a new one to whoever expects data.
+  // In the wrong folder a server would silently start a new installation.
   if (node === undefined && !data.has(INSTALLATION_ID)) say(`${data.path} has no data: this is a new installation`);
   const metadataServices = usesMetadataServices(process.env);
   const environment = settingsFromEnvironment(definition.value.vars, process.env);

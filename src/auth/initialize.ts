@@ -49,7 +49,7 @@ export async function initialize(env: Env, loaded: Result<Installation>, rootId:
   const spec = rootToken(now, customId?.directoryKey ?? null, 0);
   // The tree can't compute the seal of the row: the keys are stored later.
   const seal = sealToken(keys.rows, treeId, { ...ids, recordJson: JSON.stringify(spec.record) });
-  // Nobody else knows the tree: one that is taken has the token from another attempt.
+  // The id of the tree is random. If the row is taken, an earlier attempt of this call has created the token.
   const created = await repeated(env.deployment, async () => await tree.create(spec, { ...ids, seal }, null));
   if (!created.ok) return created;
   noteChange(treeId, now);

@@ -107,7 +107,7 @@ export function auditMessage(
   return parts.slice(0, MAX_ERROR_LENGTH).replace(TOKEN_WORD, "$1<token>");
 }
 
-/** Masks all quoted texts of a long message, whoever they are of; all of it if that does not make it short. */
+/** Masks every quoted text of a long message. If the rest is still too long, or may repeat a text, all of it is masked. */
 function withoutQuoted(message: string, values: ReadonlySet<string>): string {
   const known = message.toLowerCase();
   // A part of an unquoted text with quotation marks would stay.

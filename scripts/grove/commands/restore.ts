@@ -44,7 +44,7 @@ function whatIsBack({ started_at: at, finished_at: end }: Manifest, ends: EndedB
   // A backup may have what was issued until its end.
   const endsAll = before === "now" || Date.parse(before) >= Date.parse(end) || Date.parse(since) <= Date.parse(before);
   const bounds = [...(before === "" ? [] : [`issued from ${before} on`]), ...(sinceBegan ? [sinceBegan] : [])];
-  const hasEnded = `What was issued at ${since} or later has ended, root tokens too: if nobody can log in, ${asCalled("generate-root")} makes another one.`;
+  const hasEnded = `Everything issued at ${since} or later has ended, root tokens included. If nobody can log in, make a root token with ${asCalled("generate-root")}.`;
   const is = endsAll
     ? `Root tokens and tokens of teams${sinceBegan ? `, if ${sinceBegan},` : ""} are as they were at ${at}, also those that were revoked since: look at ${asCalled("tokens --policy root")}.`
     : `What was revoked after ${at} is valid again${bounds.length > 0 ? `, if it was ${bounds.join(" and ")}` : ""}: --issued-before now would have ended it. While the old server answers, restore --preview names it.`;

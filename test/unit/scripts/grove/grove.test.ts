@@ -1046,7 +1046,7 @@ describe("the notes of grove restore", () => {
   it("say of root tokens and tokens of teams which of them are back", async () => {
     expect(await notesOf("--issued-before now")).toMatch(/^Root tokens and tokens of teams are as they were at 2026-/);
     expect(await notesOf("--issued-before now --not-before 2026-11-21")).toMatch(
-      /^What was issued at 2026-11-21T00:00:00.000Z or later has ended, root tokens too: .* generate-root makes another one.\nRoot tokens and tokens of teams, if issued before 2026-11-21T00:00:00.000Z, are as they were/,
+      /^Everything issued at 2026-11-21T00:00:00.000Z or later has ended, root tokens included. .* make a root token with .*generate-root.\nRoot tokens and tokens of teams, if issued before 2026-11-21T00:00:00.000Z, are as they were/,
     );
   });
 
