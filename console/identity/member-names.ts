@@ -29,7 +29,10 @@ export interface KnownNames {
 /** True for a name that a field of names does not split into several. */
 const isOneName = (name: string): boolean => namesIn(name).length === 1 && namesIn(name)[0] === name;
 
-/** The usable names of a list. An own name identifies its record; another one that two are called by identifies neither. */
+/**
+ * The usable names of a list. The name of a record identifies it. What it is called identifies it unless another record
+ * is called the same, or has that name.
+ */
 export function knownNames(listed: readonly Listed[]): KnownNames {
   const own = new Set(listed.map(({ name }) => name));
   const counts = Map.groupBy(listed, ({ called }) => called);

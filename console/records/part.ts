@@ -38,7 +38,10 @@ export interface Settings {
   readonly path: string;
   /** True when no login works before the settings are made. */
   readonly isNeeded?: true;
-  /** Set when a write replaces the whole record, which loses what it leaves out: fields that only reads have. */
+  /**
+   * The fields that only reads have. Set when a write replaces the whole record: a change is then sent with all other
+   * stored fields, which would be lost.
+   */
   readonly replacedBut?: readonly string[];
   readonly groups: readonly FieldGroup[];
   /** Consequences of their deletion; absent when they can't be deleted. */

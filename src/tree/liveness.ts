@@ -52,7 +52,7 @@ export class Liveness {
 
   /**
    * Keeps dead tokens dead until the returned function is called. A sweep deletes them in several steps. If the clock is
-   * set back meanwhile, one that had only expired would be alive, and could be renewed, and would then be deleted.
+   * set back meanwhile, an expired token would be alive again: it could be renewed, and the sweep would still delete it.
    */
   keepDead(rows: readonly number[]): () => void {
     this.#kept.add(rows);

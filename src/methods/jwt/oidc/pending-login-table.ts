@@ -71,7 +71,7 @@ export class PendingLogins {
     });
   }
 
-  /** Stores a login. Its hash is new, so one that is stored is from another attempt of the call. */
+  /** Stores a login. The hash is random. If it is stored already, an earlier attempt of this call has stored it. */
   add({ hash, role, client, network, value, expiresAt }: PendingRow, now: Ms): void {
     this.deleteEnded(now);
     if (this.find(hash, now)) return;
