@@ -23,6 +23,9 @@ const contentText = (objects: number, rows: number, parts: number): string =>
 
 const say = (line: string): void => console.error(`backup: ${line}`);
 
+/** The variable with the token. */
+const { token: TOKEN } = clientVariables(process.env);
+
 const NO_KEY = "; GROVE_SEAL_KEY is not set, so no key was tried";
 
 /** The result as JSON, and as lines for the operator. */
@@ -34,7 +37,7 @@ interface Done {
 }
 
 async function backUp(command: BackupCommand): Promise<number> {
-  const token = tokenIn(process.env, clientVariables(process.env).token);
+  const token = tokenIn(process.env, TOKEN);
   const trusted = trustAuthorityIn(process.env);
   for (const read of "address" in command ? [token, trusted] : []) {
     if (read.ok) continue;
@@ -82,8 +85,7 @@ async function copyFiles(command: Extract<BackupCommand, { kind: "copy" }>): Pro
 }
 
 /** Every call of a backup is safe to repeat. */
-const clientOf = (address: string) =>
-  new GroveClient(address, process.env[clientVariables(process.env).token]?.trim() ?? "", { repeats: true });
+const clientOf = (address: string) => new GroveClient(address, process.env[TOKEN]?.trim() ?? "", { repeats: true });
 
 const progressFor =
   (json: boolean) =>
@@ -92,9 +94,7 @@ const progressFor =
 
 function refused({ message, status }: CallFailure): Result<never, string> {
   const isOfPolicies = status === 403 && !message.includes("GROVE_INIT_TOKEN");
-  return err(
-    `${message}${isOfPolicies ? ` (${clientVariables(process.env).token} needs read, update and sudo on sys/backup/*)` : ""}`,
-  );
+  return err(`${message}${isOfPolicies ? ` (${TOKEN} needs read, update and sudo on sys/backup/*)` : ""}`);
 }
 
 async function askBucket(command: Extract<BackupCommand, { kind: "bucket" }>): Promise<Result<Done, string>> {
